@@ -1,0 +1,57 @@
+PYTHON ?= python3
+BIN := .venv/bin
+KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: help demo test test-compiled test-plain test-build lint bench docs picture wheel clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+# one environment at the root, made once, with the kernels compiled in place
+.venv/ready: pyproject.toml setup.py constraints.txt $(KERNELS)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: .venv/ready  ## train a model online, watch its loss, get out/demo.png
+	$(BIN)/oeuvre demo
+
+test: lint test-compiled test-plain test-build  ## everything that is checked, on both kinds of kernels
+
+lint: .venv/ready  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-compiled: .venv/ready  ## the tests on the compiled kernels
+	OEUVRE_KERNELS=compiled $(BIN)/python -m pytest
+
+# a copy of the package without the compiled files; the environment keeps its own
+test-plain: .venv/ready  ## the tests on the same kernels as plain Python
+	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
+	find build/plain -name '*.so' -delete
+	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest
+
+test-build: .venv/ready  ## wheels with and without a compiler
+	$(BIN)/python -m pytest tests/build
+
+bench: .venv/ready  ## speed and memory beside their peers, to benchmarks/results.md
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/ready  ## the documentation as a site in site/
+	$(BIN)/mkdocs build --strict
+
+picture: .venv/ready  ## the picture of the README
+	$(BIN)/oeuvre demo --out docs/demo.png
+
+wheel: .venv/ready  ## a wheel in dist/
+	rm -rf build dist
+	$(BIN)/python -m build --wheel
+
+clean:  ## remove everything that was made, but for .venv
+	rm -rf build dist out site .*_cache .hypothesis src/*.egg-info
+	find src -name '*.so' -delete
+	find . -name __pycache__ -not -path './.venv/*' -exec rm -rf {} +
+	rm -f .venv/ready

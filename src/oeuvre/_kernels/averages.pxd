@@ -1,0 +1,36 @@
+cimport cython
+from libc cimport math
+
+from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, not_enough_data, overflow
+
+cpdef double smooth(double mean, double value, double weight) noexcept
+
+
+cdef class AverageCore:
+    cdef public dict _params
+    cdef public double _fading, _alpha
+    cdef public long long _n
+    cdef public double _estimate, _weight, _mass, _squares
+
+    @cython.locals(mass=double, squares=double, weight=double, estimate=double, keep=double)
+    cdef int _advance(self, double loss, double size) except -1
+
+    @cython.locals(cur=double)
+    cdef int _take(self, object loss, object previous, object rate, double size) except -1
+
+    @cython.locals(i=Py_ssize_t)
+    cpdef _replay(
+        self, const double[::1] losses, object previous, object rates, const double[::1] sizes,
+        double[::1] estimate, object variance, double[::1] weight,
+    )
+
+
+cdef class WindowCore(AverageCore):
+    cdef public long long _length
+    cdef public double _round_sum, _round_mass
+    cdef public double[::1] _sums, _masses
+
+    @cython.locals(
+        at=cython.longlong, i=cython.longlong, value=double, total=double, mass=double
+    )
+    cdef int _advance(self, double loss, double size) except -1

@@ -1,0 +1,46 @@
+"""A state to a file and back: JSON, never executed."""
+
+import json
+import os
+from pathlib import Path
+
+from oeuvre import atomic
+from oeuvre.errors import StateError
+from oeuvre.estimators.base import Estimator
+
+__all__ = ["load", "save"]
+
+FORMAT = "oeuvre"
+
+
+def save(obj: Estimator, path: str | os.PathLike[str]) -> None:
+    """Write an estimator to a JSON file, whole or not at all.
+
+    Raises NotSerializable if the estimator holds code (a function as a rate, a River detector).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, oeuvre
+    >>> est = oeuvre.Prequential()
+    >>> est.update(0.5)
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "loss.json")
+    >>> oeuvre.save(est, path)
+    >>> oeuvre.load(path).get()
+    0.5
+    """
+    text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
+    atomic.write_bytes(path, text.encode() + b"\n")
+
+
+def load(path: str | os.PathLike[str]) -> Estimator:
+    """Read what `save` wrote, with this version of the library or an older one.
+
+    Raises StateError if the file is torn, foreign or of a newer version.
+    """
+    try:
+        document = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"{os.fspath(path)!r} must be a whole JSON file: {error}") from None
+    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        raise StateError(f"{os.fspath(path)!r} must be a file that oeuvre.save wrote.")
+    return Estimator.from_dict(document)

@@ -1,0 +1,200 @@
+"""The paper's estimator."""
+
+import math
+import re
+from typing import Any
+
+from oeuvre import rates
+from oeuvre._kernels.oeuvre import OeuvreCore
+from oeuvre.errors import NotSerializable
+from oeuvre.estimators.base import Estimator, count, nonnegative, number
+from oeuvre.parameters import integer, invalid, real
+
+__all__ = ["Oeuvre"]
+
+
+class Oeuvre(OeuvreCore, Estimator):
+    """The expected loss of the current model, after Algorithm 1 of the paper.
+
+    Each step combines the losses of the current and of the previous model on one fresh sample:
+
+        L_t = ℓ_t(z_t) + (1 − γ_t)(L_{t−1} − ℓ_{t−1}(z_t))                        (Equation 1)
+
+    It is unbiased for weights γ_t fixed in advance. They minimise a bound on its variance,
+
+        V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1},   V↑_1 = b²,       (Equation 2)
+
+    where b bounds the standard deviation of a loss and σ_t = c r(t) that of its change in one
+    step. A batch of B samples is one step with b/√B and σ_t/√B.
+
+    Parameters
+    ----------
+    rate
+        The order r(t) of the learner's stability: "1/sqrt(t)", "1/t", "constant", a rate of
+        `oeuvre.rates`, or any function of the step t = 1, 2, ...
+    b, c
+        The constants, if they are known (both or neither; `c` may be 0: a model that does not
+        move). Otherwise they are estimated from the steps before `burn_in`.
+    burn_in
+        The step t0 at which the estimated constants are frozen and the estimate starts anew; at
+        least 4. Steps whose rate is 0 add nothing to the constants.
+    gamma
+        None for the optimal weights of Equation 3. Otherwise weights fixed in advance (Equation
+        5): "1/t", "sigma" for γ_t = σ_t, "2.5*sigma" for γ_t = 2.5 σ_t (at most 1), or one number
+        from 0 to 1. They need no restart, so the estimate runs from the first step.
+
+    Notes
+    -----
+    Until two values are there to estimate b and c from, b0 = 2 and c0 = 1 serve, as constants of a
+    step's mean loss. The variances are those of the population (divided by the number of steps)
+    and are at least 1e-12, so losses smaller than about 1e-5 should be scaled up.
+
+    Examples
+    --------
+    A running mean learns the centre of a stream; its loss is the squared error:
+
+    >>> from oeuvre import Oeuvre
+    >>> stream = [0.2, 0.9, 0.4, 0.6, 0.1, 0.7, 0.5, 0.3]
+    >>> est = Oeuvre("1/t", b=1.0, c=1.0)
+    >>> model = before = 0.0
+    >>> for t, z in enumerate(stream, start=1):
+    ...     est.update((z - model) ** 2, (z - before) ** 2)  # current model, previous model
+    ...     before, model = model, model + (z - model) / t   # then learn
+    >>> est
+    Oeuvre(rate='1/t', b=1.0, c=1.0)
+    >>> print(f"{est.get():.4f} ± {est.variance ** 0.5:.4f}")
+    0.0725 ± 0.5345
+
+    References
+    ----------
+    Pardeshi, Wilder, Singh (2025). OEUVRE: OnlinE Unbiased Variance-Reduced loss Estimation.
+    """
+
+    __slots__ = ()
+
+    _has_variance = True
+    _needs_previous = True
+    _fields = {
+        "n": count,
+        "estimate": number,
+        "gamma": nonnegative,
+        "bound": nonnegative,
+        "retained": nonnegative,
+        "folds": count,
+        "b": nonnegative,
+        "c": nonnegative,
+        "values": count,
+        "mass": nonnegative,
+        "change_mean": number,
+        "change_spread": nonnegative,
+        "loss_mean": number,
+        "loss_spread": nonnegative,
+        "p": nonnegative,
+        "q": nonnegative,
+        "r": nonnegative,
+    }
+
+    def __init__(
+        self,
+        rate: rates.RateLike = "1/sqrt(t)",
+        *,
+        b: float | None = None,
+        c: float | None = None,
+        burn_in: int = 30,
+        gamma: float | str | None = None,
+    ) -> None:
+        order = rates.make(rate, "Oeuvre")
+        if (b is None) != (c is None):
+            missing, given = ("b", "c") if b is None else ("c", "b")
+            raise invalid("Oeuvre", missing, f"given together with {given!r}", None)
+        if b is not None:
+            b = real("Oeuvre", "b", b, 1e-140, 1e140)
+            c = real("Oeuvre", "c", c, 0.0, 1e140)
+        burn_in = integer("Oeuvre", "burn_in", burn_in, 4)
+        weights, value, gamma = read_gamma(gamma)
+        self._params = {
+            "rate": rates.word(order),
+            "b": b,
+            "c": c,
+            "burn_in": burn_in,
+            "gamma": gamma,
+        }
+        power, schedule = (order.exponent, None) if isinstance(order, rates.Power) else (0.0, order)
+        known = b is not None
+        self._configure(
+            power, schedule, weights, value, b or 0.0, c or 0.0, 0 if known else burn_in
+        )
+        self._clear()
+
+    def reset(self) -> None:
+        """Forget everything but the parameters."""
+        self._clear()
+
+    @property
+    def b(self) -> float:
+        """The bound on the standard deviation of one loss: given, or estimated so far."""
+        return self._b
+
+    @property
+    def c(self) -> float:
+        """The constant in σ_t = c r(t), for one sample: given, or estimated so far."""
+        return self._c
+
+    @property
+    def weight(self) -> float:
+        """γ_t, the weight of the newest step."""
+        self._check_started()
+        return self._gamma
+
+    @property
+    def variance(self) -> float:
+        """V↑_t, a bound on the variance of the estimate."""
+        self._check_started()
+        return self._bound
+
+    @property
+    def effective_n(self) -> float:
+        """b²/V↑_t: how many losses of a model that stands still would be worth as much."""
+        self._check_started()
+        return self._b * self._b / self._bound
+
+    @property
+    def log_retained(self) -> float:
+        """Log Γ_t: Γ_t = Π(1 − γ_i), the share of the first loss since γ was last 1."""
+        self._check_started()
+        return self._log_retained()
+
+    def _encode_params(self) -> dict[str, Any]:
+        rate = self._params["rate"]
+        if isinstance(rate, rates.Schedule):
+            raise NotSerializable(
+                f"A state is written as data, and {rate!r} is code. Save an Oeuvre with a rate "
+                "that is a word or a rates.Power, and give the rate at each update instead."
+            )
+        exponent = {"exponent": rate.exponent} if isinstance(rate, rates.Power) else rate
+        return {**self._params, "rate": exponent}
+
+    @classmethod
+    def _decode_params(cls, params: dict[str, Any]) -> dict[str, Any]:
+        rate = params["rate"]
+        return {**params, "rate": rates.Power(**rate) if isinstance(rate, dict) else rate}
+
+
+def read_gamma(gamma: float | str | None) -> tuple[str, float, float | str | None]:
+    """Return where the weights come from, their κ or γ, and the parameter in its plainest form."""
+    if gamma is None:
+        return "optimal", 0.0, None
+    if not isinstance(gamma, str):
+        value = real("Oeuvre", "gamma", gamma, 0.0, 1.0)
+        return "constant", value, value
+    if gamma == "1/t":
+        return "1/t", 0.0, gamma
+    match = re.fullmatch(r"(?:(.+)\*)?sigma", gamma)
+    try:
+        kappa = float(match[1] or 1.0) if match else math.nan
+    except ValueError:
+        kappa = math.nan
+    if not 0.0 < kappa < math.inf:
+        wanted = "None, '1/t', 'sigma', '2.5*sigma' or a number from 0 to 1"
+        raise invalid("Oeuvre", "gamma", wanted, gamma)
+    return "sigma", kappa, gamma

@@ -1,0 +1,265 @@
+"""Means over a window of the last losses: of fixed length, or cut where a detector finds drift."""
+
+import copy
+import inspect
+from array import array
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from oeuvre._kernels.averages import WindowCore
+from oeuvre._kernels.checks import as_loss, as_previous, as_rate
+from oeuvre.errors import InvalidLoss, MissingExtra, NotSerializable
+from oeuvre.estimators.averages import Average
+from oeuvre.estimators.base import nonnegative, number
+from oeuvre.parameters import integer, invalid, real
+
+__all__ = ["Adwin", "Detector", "DriftWindow", "SlidingWindow"]
+
+
+LARGEST = 1e100
+"""The largest loss a detector is given: sums of its squares stay within the range of a float."""
+
+
+class SlidingWindow(WindowCore, Average):
+    """The mean of the last `size` steps (with batches: of all their samples).
+
+    Parameters
+    ----------
+    size
+        The number of steps in the window, at least 1.
+
+    Examples
+    --------
+    >>> from oeuvre import SlidingWindow
+    >>> est = SlidingWindow(2)
+    >>> for loss in (9.0, 1.0, 2.0):
+    ...     est.update(loss)
+    >>> est.get()
+    1.5
+    """
+
+    __slots__ = ()
+
+    _fields = {
+        **Average._fields,
+        "round_sum": number,
+        "round_mass": nonnegative,
+        "sums": lambda ring: isinstance(ring, list) and all(map(number, ring)),
+        "masses": lambda ring: isinstance(ring, list) and all(map(nonnegative, ring)),
+    }
+
+    def __init__(self, size: int) -> None:
+        size = integer("SlidingWindow", "size", size, 1)
+        self._params = {"size": size}
+        self._configure(1.0, 0.0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything but the parameters."""
+        size = self._params["size"]
+        try:
+            sums, masses = array("d", bytes(8 * size)), array("d", bytes(8 * size))
+        except (MemoryError, OverflowError):
+            raise invalid("SlidingWindow", "size", "small enough for the memory", size) from None
+        self._make_rings(size, memoryview(sums), memoryview(masses))
+        self._clear()
+
+    def _get_state(self) -> dict[str, Any]:
+        state = super()._get_state()
+        return {**state, "sums": list(self._sums), "masses": list(self._masses)}
+
+    def _set_state(self, state: Mapping[str, Any]) -> None:
+        rings = {name: memoryview(array("d", state[name])) for name in ("sums", "masses")}
+        super()._set_state({**state, **rings})
+
+
+class Detector(Protocol):
+    """Whatever tells of drift the way River's detectors do."""
+
+    @property
+    def drift_detected(self) -> bool:
+        """Whether the last update found drift."""
+
+    def update(self, x: Any) -> Any:
+        """Take one more value."""
+
+
+class DetectorWindow(Average, abstract=True):
+    """What the windows around a detector share: they can be pickled, but not saved as data."""
+
+    __slots__ = ("_detector",)
+
+    _detector: Any
+
+    def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
+        """Take one step with the loss of the current model on one fresh sample.
+
+        `previous` and `rate` are checked and not used, as in every average.
+        """
+        self._update_batch(loss, previous, rate, 1.0)
+
+    def _check(self, loss: Any, previous: Any, rate: Any) -> float:
+        """Return the loss, if a detector can take it without leaving the range of a float."""
+        cur = as_loss(loss, "loss")
+        if abs(cur) > LARGEST:
+            raise InvalidLoss(
+                f"'loss' must be at most {LARGEST:g} in size, for a detector squares it. "
+                f"Got {cur!r} instead."
+            )
+        if previous is not None:
+            as_previous(previous, self._n, cur, False)
+        if rate is not None:
+            as_rate(rate)
+        return cur
+
+    def _replay(
+        self,
+        losses: Any,
+        previous: Any,
+        rates: Any,
+        sizes: Any,
+        estimate: Any,
+        variance: Any,
+        weight: Any,
+    ) -> None:
+        for i, loss in enumerate(losses):
+            self._update_batch(loss, None, None, 1.0 if sizes is None else sizes[i])
+            estimate[i] = self._estimate
+            weight[i] = self._weight
+
+    def _get_state(self) -> dict[str, Any]:
+        return {**super()._get_state(), "detector": copy.deepcopy(self._detector)}
+
+    def _set_state(self, state: Mapping[str, Any]) -> None:
+        super()._set_state(state)
+        self._detector = state["detector"]
+
+    def _encode_params(self) -> dict[str, Any]:
+        raise NotSerializable(
+            f"A state is written as data, and a {type(self).__name__} holds a detector, which is "
+            "code. Use pickle, in places where you trust the file."
+        )
+
+
+class Adwin(DetectorWindow):
+    """The mean of ADWIN's window, which is cut where its two ends differ too much.
+
+    The window is that of River's `drift.ADWIN`, which starts anew at the step after a detection.
+    A batch goes in as one value, its mean.
+
+    Parameters
+    ----------
+    delta
+        The confidence of the test: above 0, at most 1. The smaller, the fewer cuts.
+
+    References
+    ----------
+    Bifet, Gavaldà (2007). Learning from time-changing data with adaptive windowing.
+
+    Examples
+    --------
+    >>> from oeuvre import Adwin
+    >>> est = Adwin(0.002)
+    >>> _ = est.replay([0.0] * 500 + [1.0] * 500)
+    >>> est.get()
+    1.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, delta: float = 0.002) -> None:
+        delta = real("Adwin", "delta", delta, 0.0, 1.0, open_low=True)
+        self._params = {"delta": delta}
+        self._configure(1.0, 0.0)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything but the parameters."""
+        try:
+            from river import drift
+        except ImportError:
+            raise MissingExtra(
+                "Adwin needs River, which is not installed: pip install 'oeuvre[river]'"
+            ) from None
+        make: Any = drift.ADWIN
+        self._detector = make(delta=self._params["delta"])
+        self._clear()
+
+    def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
+        self._detector.update(self._check(loss, previous, rate))
+        self._estimate = float(self._detector.estimation)
+        self._mass = self._squares = float(self._detector.width)
+        self._weight = 1.0 / self._mass
+        self._n += 1
+
+
+class DriftWindow(DetectorWindow):
+    """The mean of the losses since a detector last found drift.
+
+    The loss that set the detector off is the first of the new window.
+
+    Parameters
+    ----------
+    detector
+        Any drift detector with River's `update` and `drift_detected`: `drift.ADWIN()`,
+        `drift.PageHinkley()`, `drift.KSWIN()`; for losses that are 0 or 1 also
+        `drift.binary.EDDM()`. The window works on a fresh copy of it, `est.detector`.
+
+    Examples
+    --------
+    >>> from river import drift
+    >>> from oeuvre import DriftWindow
+    >>> est = DriftWindow(drift.PageHinkley(threshold=2.0))
+    >>> _ = est.replay([0.0] * 100 + [1.0] * 100)
+    >>> est.get()
+    1.0
+    >>> est
+    DriftWindow(detector=PageHinkley(threshold=2.0))
+    """
+
+    __slots__ = ()
+
+    def __init__(self, detector: Detector) -> None:
+        if isinstance(detector, type) or not (
+            callable(getattr(detector, "update", None)) and hasattr(detector, "drift_detected")
+        ):
+            wanted = "a drift detector with 'update' and 'drift_detected'"
+            raise invalid("DriftWindow", "detector", wanted, detector)
+        self._params = {"detector": detector}
+        self._configure(1.0, 0.0)
+        self.reset()
+
+    @property
+    def detector(self) -> Detector:
+        """The detector at work."""
+        found: Detector = self._detector
+        return found
+
+    def reset(self) -> None:
+        """Forget everything but the parameters."""
+        given = self._params["detector"]
+        self._detector = given.clone() if hasattr(given, "clone") else copy.deepcopy(given)
+        self._clear()
+
+    def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
+        cur = self._check(loss, previous, rate)
+        if any(kind.__name__ == "BinaryDriftDetector" for kind in type(self._detector).__mro__):
+            if cur not in (0.0, 1.0):
+                name = type(self._detector).__name__
+                raise InvalidLoss(f"'loss' must be 0 or 1 for {name}. Got {loss!r} instead.")
+            self._detector.update(cur == 1.0)
+        else:
+            self._detector.update(cur)
+        if self._detector.drift_detected:
+            self._restart()
+        super()._update_batch(cur, None, None, size)
+
+    def __repr__(self) -> str:
+        detector = self._params["detector"]
+        changed = (
+            f"{name}={value!r}"
+            for name, parameter in inspect.signature(type(detector)).parameters.items()
+            if isinstance(value := getattr(detector, name, None), int | float | str)
+            and value != parameter.default
+        )
+        return f"DriftWindow(detector={type(detector).__name__}({', '.join(changed)}))"
