@@ -8,13 +8,19 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
 # one environment at the root, made once, with the kernels compiled in place
-.venv/ready: pyproject.toml setup.py constraints.txt $(KERNELS)
+.venv/demo: pyproject.toml setup.py constraints.txt $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) '.[demo]'
 	touch $@
 
-demo: .venv/ready  ## train a model online, watch its loss, get out/demo.png
+.venv/ready: .venv/demo
+	$(INSTALL) '.[dev]'
+	touch $@
+
+demo: .venv/demo  ## train a model online, watch its loss, get out/demo.png
 	$(BIN)/oeuvre demo
 
 test: lint test-compiled test-plain test-build  ## everything that is checked, on both kinds of kernels
@@ -54,4 +60,4 @@ clean:  ## remove everything that was made, but for .venv
 	rm -rf build dist out site .*_cache .hypothesis src/*.egg-info
 	find src -name '*.so' -delete
 	find . -name __pycache__ -not -path './.venv/*' -exec rm -rf {} +
-	rm -f .venv/ready
+	rm -f .venv/demo .venv/ready

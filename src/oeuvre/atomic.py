@@ -1,8 +1,9 @@
-"""Files appear whole or not at all."""
+"""Files appear whole or not at all.
+
+What writing needs is imported when something is written: `import oeuvre` stays light.
+"""
 
 import os
-import tempfile
-from pathlib import Path
 
 __all__ = ["write_bytes"]
 
@@ -12,6 +13,9 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
     The bytes go to a new file beside `path`, which takes its name once they are on the disk.
     """
+    import tempfile
+    from pathlib import Path
+
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

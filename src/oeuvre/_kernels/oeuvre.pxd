@@ -4,7 +4,7 @@ from libc cimport math
 from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, not_enough_data, overflow
 
 cdef int OPTIMAL, HARMONIC, CONSTANT
-cdef double START_B, START_C, FLOOR, FOLD
+cdef double START_B, START_C, FLOOR, SMALL
 
 cpdef double combine(double loss, double previous, double estimate, double gamma) noexcept
 
@@ -21,6 +21,10 @@ cpdef double fixed_weight(int mode, double value, long long t, double sigma) noe
 cpdef (double, long long) retain(double retained, long long folds, double gamma) noexcept
 
 cpdef double power_rate(double exponent, long long t) noexcept
+
+cpdef bint settled(long long n, long long burn_in, int mode, long long values) noexcept
+
+cpdef double batch_scale(double size) noexcept
 
 @cython.locals(delta=double)
 cpdef (double, double) add_moment(
@@ -44,17 +48,26 @@ cdef class OeuvreCore:
 
     cdef double _rate_now(self, object rate) except? -1.0
 
-    @cython.locals(
-        t=cython.longlong, count=cython.longlong, burning=bint, restart=bint, b=double, c=double,
-        scale=double, gamma=double, bound=double, estimate=double, mass=double, p=double,
-        q=double, r=double, change_mean=double, change_spread=double, loss_mean=double,
-        loss_spread=double,
-    )
+    @cython.locals(scale=double, gamma=double, bound=double, estimate=double)
     cdef int _advance(
         self, double loss, double previous, double rate, double size
     ) except -1
 
-    @cython.locals(i=Py_ssize_t, rate=double, size=double)
+    @cython.locals(
+        t=cython.longlong, burning=bint, scale=double, b=double, c=double, gamma=double,
+        bound=double, estimate=double, mass=double, change_mean=double, change_spread=double,
+        loss_mean=double, loss_spread=double, p=double, q=double, r=double,
+    )
+    cdef int _advance_unsettled(
+        self, double loss, double previous, double rate, double size
+    ) except -1
+
+    cdef void _keep(self, double estimate, double bound, double gamma) noexcept
+
+    @cython.locals(
+        i=Py_ssize_t, steps=Py_ssize_t, n=cython.longlong, folds=cython.longlong, value=double,
+        bound=double, gamma=double, retained=double, rate=double, scale=double,
+    )
     cpdef _replay(
         self, const double[::1] losses, const double[::1] previous, const double[::1] rates,
         const double[::1] sizes, double[::1] estimate, double[::1] variance, double[::1] weight,

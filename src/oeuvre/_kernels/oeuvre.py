@@ -18,12 +18,14 @@ __all__ = [
     "WEIGHTS",
     "OeuvreCore",
     "add_moment",
+    "batch_scale",
     "bound_terms",
     "combine",
     "fixed_weight",
     "optimal_step",
     "power_rate",
     "retain",
+    "settled",
 ]
 
 WEIGHTS = ("optimal", "1/t", "sigma", "constant")
@@ -39,8 +41,8 @@ START_C = 1.0
 FLOOR = 1e-12
 """ε: the least value of an estimated b² or c²."""
 
-FOLD = 2.0**256
-"""Γ_t is kept as retained · FOLD^−folds, so that it neither underflows nor loses digits."""
+SMALL = 2.0**-256
+"""Γ_t is kept as retained · SMALL^folds, so that it neither underflows nor loses digits."""
 
 
 def combine(loss: float, previous: float, estimate: float, gamma: float) -> float:
@@ -87,7 +89,7 @@ def optimal_step(bound: float, sigma: float, b: float) -> tuple[float, float]:
     if bound <= sigma * gap:
         return 0.0, bound + sigma * sigma
     whole = bound + gap * gap
-    return (bound - sigma * gap) / whole, b * b * bound / whole
+    return (bound - sigma * gap) / whole, b * b * (bound / whole)
 
 
 def fixed_weight(mode: int, value: float, t: int, sigma: float) -> float:
@@ -101,12 +103,12 @@ def fixed_weight(mode: int, value: float, t: int, sigma: float) -> float:
 
 def retain(retained: float, folds: int, gamma: float) -> tuple[float, int]:
     """Γ_t = (1 − γ_t) Γ_{t−1}, the share of the first loss still in L_t; γ_t = 1 starts it anew."""
+    retained *= 1.0 - gamma
+    if retained > SMALL:
+        return retained, folds
     if gamma == 1.0:
         return 1.0, 0
-    retained *= 1.0 - gamma
-    if retained * FOLD < 1.0:
-        return retained * FOLD, folds + 1
-    return retained, folds
+    return retained / SMALL, folds + 1
 
 
 def power_rate(exponent: float, t: int) -> float:
@@ -118,6 +120,16 @@ def power_rate(exponent: float, t: int) -> float:
     if exponent == 0.0:
         return 1.0
     return math.pow(t, -exponent)
+
+
+def settled(n: int, burn_in: int, mode: int, values: int) -> bool:
+    """Tell whether the constants are final and the weights optimal, as in most steps."""
+    return n > 0 and n >= burn_in and mode == OPTIMAL and (values >= 2 or burn_in == 0)
+
+
+def batch_scale(size: float) -> float:
+    """1/√B: what the constants of one sample are to be multiplied by for the mean of a batch."""
+    return 1.0 if size == 1.0 else 1.0 / math.sqrt(size)
 
 
 def add_moment(
@@ -223,63 +235,73 @@ class OeuvreCore:
         if rate is not None:
             return as_rate(rate)
         if self._schedule is not None:
-            return as_rate(self._schedule(self._n + 1))
+            return self._schedule(self._n + 1)
         return power_rate(self._power, self._n + 1)
 
     def _advance(self, loss: float, previous: float, rate: float, size: float) -> None:
         """Take step t of Algorithm 1; the arguments are finite. All of the state moves, or none."""
+        if settled(self._n, self._burn_in, self._mode, self._values):
+            scale = batch_scale(size)
+            gamma, bound = optimal_step(self._bound, self._c * rate * scale, self._b * scale)
+            estimate = combine(loss, previous, self._estimate, gamma)
+            if not math.isfinite(estimate):
+                raise overflow(loss, previous, rate)
+            self._keep(estimate, bound, gamma)
+        else:
+            self._advance_unsettled(loss, previous, rate, size)
+
+    def _advance_unsettled(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take a step whose constants may still change, or whose weights are fixed."""
         t = self._n + 1
-        burning = t < self._burn_in
+        burning = 1 < t < self._burn_in and rate > 0.0
+        scale = batch_scale(size)
         b = self._b
         c = self._c
-        scale = 1.0
-        if size != 1.0:
-            scale = 1.0 / math.sqrt(size)
-            if burning and self._values < 2:
-                b = START_B / scale  # b0 and c0 are of the step's mean, whatever its size
-                c = START_C / scale
-        p = q = r = 0.0
-        restart = t == 1 or (t == self._burn_in and self._mode == OPTIMAL)
-        if restart:
+        if self._values < 2 and self._burn_in > 0:
+            b = START_B / scale  # b0 and c0 are of the step's mean, whatever its size
+            c = START_C / scale
+
+        # Equations 1 to 5 with the constants so far
+        bound = 0.0
+        if t == 1 or (t == self._burn_in and self._mode == OPTIMAL):
             gamma = 1.0
-            bound = b * scale * (b * scale)
             estimate = loss
-        elif self._mode == OPTIMAL:
-            gamma, bound = optimal_step(self._bound, c * rate * scale, b * scale)
-            estimate = combine(loss, previous, self._estimate, gamma)
+            bound = b * scale * (b * scale)
         else:
-            gamma = fixed_weight(self._mode, self._value, t, c * rate * scale)
-            bound = 0.0
+            if self._mode == OPTIMAL:
+                gamma, bound = optimal_step(self._bound, c * rate * scale, b * scale)
+            else:
+                gamma = fixed_weight(self._mode, self._value, t, c * rate * scale)
             estimate = combine(loss, previous, self._estimate, gamma)
 
-        if burning and t > 1 and rate > 0.0:
-            mass = self._mass + size
+        # the burn-in's values, and the constants they give
+        mass = self._mass
+        change_mean = change_spread = loss_mean = loss_spread = 0.0
+        if burning:
+            mass += size
             change_mean, change_spread = add_moment(
                 mass, self._change_mean, self._change_spread, (loss - previous) / rate, size
             )
             loss_mean, loss_spread = add_moment(
                 mass, self._loss_mean, self._loss_spread, loss, size
             )
-            if not (math.isfinite(change_spread) and math.isfinite(loss_spread)):
-                raise overflow(loss, previous, rate)
             if self._values >= 1:
-                count = self._values + 1
-                c = math.sqrt(max(FLOOR * mass, change_spread) / count)
-                b = math.sqrt(max(FLOOR * mass, loss_spread) / count)
-        else:
-            mass = self._mass
-            change_mean = self._change_mean
-            change_spread = self._change_spread
-            loss_mean = self._loss_mean
-            loss_spread = self._loss_spread
+                c = math.sqrt(max(FLOOR * mass, change_spread) / (self._values + 1))
+                b = math.sqrt(max(FLOOR * mass, loss_spread) / (self._values + 1))
 
+        p = q = r = 0.0
         if self._mode != OPTIMAL:
             p, q, r = bound_terms(self._p, self._q, self._r, gamma, rate, size)
             bound = b * (b * p + 2.0 * c * q) + c * c * r
-        if not (math.isfinite(estimate) and math.isfinite(bound)):
+        if not (
+            math.isfinite(estimate)
+            and math.isfinite(bound)
+            and math.isfinite(change_spread)
+            and math.isfinite(loss_spread)
+        ):
             raise overflow(loss, previous, rate)
 
-        if mass != self._mass:
+        if burning:
             self._values += 1
             self._mass = mass
             self._change_mean = change_mean
@@ -291,11 +313,15 @@ class OeuvreCore:
         self._p = p
         self._q = q
         self._r = r
+        self._keep(estimate, bound, gamma)
+
+    def _keep(self, estimate: float, bound: float, gamma: float) -> None:
+        """Write down the results of a step."""
         self._retained, self._folds = retain(self._retained, self._folds, gamma)
         self._estimate = estimate
         self._bound = bound
         self._gamma = gamma
-        self._n = t
+        self._n += 1
 
     def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
         """Take one step with one fresh sample.
@@ -315,7 +341,11 @@ class OeuvreCore:
             prev = quick(previous, "previous")
         else:
             prev = as_previous(previous, self._n, cur, True)
-        self._advance(cur, prev, self._rate_now(rate), 1.0)
+        if rate is None and self._schedule is None:  # as in _rate_now, without the call
+            pace = power_rate(self._power, self._n + 1)
+        else:
+            pace = self._rate_now(rate)
+        self._advance(cur, prev, pace, 1.0)
 
     def get(self) -> float:
         """Return L_t, the estimate of the current model's expected loss."""
@@ -330,7 +360,7 @@ class OeuvreCore:
 
     def _log_retained(self) -> float:
         """Return log Γ_t."""
-        return math.log(self._retained) - self._folds * math.log(FOLD)
+        return math.log(self._retained) + self._folds * math.log(SMALL)
 
     def _replay(
         self,
@@ -343,15 +373,43 @@ class OeuvreCore:
         weight: Any,
     ) -> None:
         """Take a step for each entry of checked buffers; `rates` and `sizes` may be None."""
-        for i in range(len(losses)):
-            if rates is not None:
-                rate = rates[i]
-            elif self._schedule is None:
-                rate = power_rate(self._power, self._n + 1)
-            else:
-                rate = self._rate_now(None)
-            size = 1.0 if sizes is None else sizes[i]
-            self._advance(losses[i], previous[i], rate, size)
+        i = 0
+        steps = len(losses)
+        while i < steps and not settled(self._n, self._burn_in, self._mode, self._values):
+            rate = power_rate(self._power, self._n + 1) if rates is None else rates[i]
+            self._advance_unsettled(
+                losses[i], previous[i], rate, 1.0 if sizes is None else sizes[i]
+            )
             estimate[i] = self._estimate
             variance[i] = self._bound
             weight[i] = self._gamma
+            i += 1
+
+        # then as in `_advance`, with the state in local variables
+        n = self._n
+        value = self._estimate
+        bound = self._bound
+        gamma = self._gamma
+        retained = self._retained
+        folds = self._folds
+        rate = scale = 1.0
+        while i < steps:
+            n += 1
+            rate = power_rate(self._power, n) if rates is None else rates[i]
+            if sizes is not None:
+                scale = batch_scale(sizes[i])
+            gamma, bound = optimal_step(bound, self._c * rate * scale, self._b * scale)
+            value = combine(losses[i], previous[i], value, gamma)
+            if not math.isfinite(value):
+                raise overflow(losses[i], previous[i], rate)
+            retained, folds = retain(retained, folds, gamma)
+            estimate[i] = value
+            variance[i] = bound
+            weight[i] = gamma
+            i += 1
+        self._n = n
+        self._estimate = value
+        self._bound = bound
+        self._gamma = gamma
+        self._retained = retained
+        self._folds = folds

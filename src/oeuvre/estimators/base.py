@@ -185,8 +185,11 @@ class Estimator(ABC):
                     "from the second step on. Got None instead."
                 )
             steps = steps._replace(previous=steps.losses)
-        estimate, weight = np.empty(length), np.empty(length)
-        variance = np.empty(length) if self._has_variance else None
+        if steps.rates is None:
+            steps = steps._replace(rates=self._rates_ahead(length))
+        # one block: a large one gets large pages from the system, three small ones do not
+        estimate, weight, *rest = np.empty((2 + self._has_variance, length))
+        variance = rest[0] if rest else None
         # memoryviews hand out plain floats, which the kernels want where they are not compiled
         views = [None if a is None else a.data for a in (*steps, estimate, variance, weight)]
         before = self._get_state()
@@ -196,6 +199,10 @@ class Estimator(ABC):
             self._set_state(before)
             raise
         return Trajectory(estimate, variance, weight)
+
+    def _rates_ahead(self, steps: int) -> Floats | None:
+        """Return the rates of the coming steps where the kernel cannot know them."""
+        return None
 
     # State as plain data: {"kind", "version", "params", "state"}
 

@@ -1,8 +1,9 @@
-"""A state to a file and back: JSON, never executed."""
+"""A state to a file and back: JSON, never executed.
 
-import json
+What that needs is imported when it is needed: `import oeuvre` stays light.
+"""
+
 import os
-from pathlib import Path
 
 from oeuvre import atomic
 from oeuvre.errors import StateError
@@ -28,6 +29,8 @@ def save(obj: Estimator, path: str | os.PathLike[str]) -> None:
     >>> oeuvre.load(path).get()
     0.5
     """
+    import json
+
     text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
     atomic.write_bytes(path, text.encode() + b"\n")
 
@@ -37,6 +40,9 @@ def load(path: str | os.PathLike[str]) -> Estimator:
 
     Raises StateError if the file is torn, foreign or of a newer version.
     """
+    import json
+    from pathlib import Path
+
     try:
         document = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:

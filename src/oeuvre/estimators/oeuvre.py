@@ -4,9 +4,12 @@ import math
 import re
 from typing import Any
 
+import numpy as np
+
 from oeuvre import rates
 from oeuvre._kernels.oeuvre import OeuvreCore
 from oeuvre.errors import NotSerializable
+from oeuvre.estimators.arrays import Floats
 from oeuvre.estimators.base import Estimator, count, nonnegative, number
 from oeuvre.parameters import integer, invalid, real
 
@@ -163,6 +166,11 @@ class Oeuvre(OeuvreCore, Estimator):
         """Log Γ_t: Γ_t = Π(1 − γ_i), the share of the first loss since γ was last 1."""
         self._check_started()
         return self._log_retained()
+
+    def _rates_ahead(self, steps: int) -> Floats | None:
+        if self._schedule is None:
+            return None
+        return np.array([self._schedule(t) for t in range(self._n + 1, self._n + steps + 1)])
 
     def _encode_params(self) -> dict[str, Any]:
         rate = self._params["rate"]

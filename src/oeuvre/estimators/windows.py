@@ -2,13 +2,14 @@
 
 import copy
 import inspect
-from array import array
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from oeuvre._kernels.averages import WindowCore
 from oeuvre._kernels.checks import as_loss, as_previous, as_rate
-from oeuvre.errors import InvalidLoss, MissingExtra, NotSerializable
+from oeuvre.errors import InvalidLoss, MissingExtra, NotSerializable, StateError
 from oeuvre.estimators.averages import Average
 from oeuvre.estimators.base import nonnegative, number
 from oeuvre.parameters import integer, invalid, real
@@ -58,10 +59,10 @@ class SlidingWindow(WindowCore, Average):
         """Forget everything but the parameters."""
         size = self._params["size"]
         try:
-            sums, masses = array("d", bytes(8 * size)), array("d", bytes(8 * size))
-        except (MemoryError, OverflowError):
+            sums, masses = np.zeros(size), np.zeros(size)
+        except (MemoryError, ValueError):
             raise invalid("SlidingWindow", "size", "small enough for the memory", size) from None
-        self._make_rings(size, memoryview(sums), memoryview(masses))
+        self._make_rings(size, sums.data, masses.data)
         self._clear()
 
     def _get_state(self) -> dict[str, Any]:
@@ -69,8 +70,11 @@ class SlidingWindow(WindowCore, Average):
         return {**state, "sums": list(self._sums), "masses": list(self._masses)}
 
     def _set_state(self, state: Mapping[str, Any]) -> None:
-        rings = {name: memoryview(array("d", state[name])) for name in ("sums", "masses")}
-        super()._set_state({**state, **rings})
+        rings = {name: np.array(state[name], dtype=np.float64) for name in ("sums", "masses")}
+        for name, ring in rings.items():
+            if len(ring) != self._params["size"]:
+                raise StateError(f"{name!r} in this saved {self!r} has {len(ring)} entries.")
+        super()._set_state({**state, **{name: ring.data for name, ring in rings.items()}})
 
 
 class Detector(Protocol):

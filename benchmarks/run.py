@@ -1,0 +1,231 @@
+"""Speed and memory, each beside its peers in the same run: `make bench`.
+
+Machines are noisy, so every row is timed in turn, many rounds over, and the best round counts;
+what matters is the ratio to a peer of the same run. Writes `benchmarks/results.md`.
+"""
+
+import math
+import platform
+import subprocess
+import sys
+import timeit
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river import drift, stats, utils
+
+import oeuvre
+from oeuvre._kernels import COMPILED
+
+RESULTS = Path(__file__).with_name("results.md")
+ROUNDS, CALLS, PAIRS = 15, 50_000, 200_000
+
+
+class PlainOeuvre:
+    """The same recursion in plain Python, as one would write it by hand: known b and c."""
+
+    __slots__ = ("b", "bound", "c", "estimate", "gamma", "n")
+
+    def __init__(self, b: float, c: float) -> None:
+        self.b, self.c = b, c
+        self.n, self.estimate, self.bound, self.gamma = 0, 0.0, 0.0, 1.0
+
+    def update(self, loss: float, previous: float) -> None:
+        """Take one step."""
+        self.n += 1
+        b = self.b
+        if self.n == 1:
+            self.estimate, self.bound = loss, b * b
+            return
+        if not (math.isfinite(loss) and math.isfinite(previous)):
+            raise ValueError("not finite")
+        sigma = self.c / math.sqrt(self.n)
+        gap = b - sigma
+        if gap <= 0:
+            gamma, self.bound = 1.0, b * b
+        elif self.bound <= sigma * gap:
+            gamma, self.bound = 0.0, self.bound + sigma * sigma
+        else:
+            whole = self.bound + gap * gap
+            gamma = (self.bound - sigma * gap) / whole
+            self.bound = b * b * self.bound / whole
+        self.gamma = gamma
+        self.estimate = loss + (1.0 - gamma) * (self.estimate - previous)
+
+    def replay(self, losses: list[float], previous: list[float]) -> list[tuple[float, ...]]:
+        """Take many steps and write down the course."""
+        course: list[tuple[float, ...]] = []
+        for loss, before in zip(losses, previous, strict=True):
+            self.update(loss, before)
+            course.append((self.estimate, self.bound, self.gamma))
+        return course
+
+
+def best(subjects: dict[str, tuple[Callable[[], Any], int]]) -> dict[str, float]:
+    """Return nanoseconds per call of each subject: the best of many rounds taken in turn."""
+    found = dict.fromkeys(subjects, math.inf)
+    for _ in range(ROUNDS):
+        for name, (run, calls) in subjects.items():
+            found[name] = min(found[name], timeit.timeit(run, number=1) / calls * 1e9)
+    return found
+
+
+def pairwise(estimator: oeuvre.Estimator) -> Callable[[], Any]:
+    """Return a run of update(loss, previous) + get(), the burn-in being over."""
+    rng = np.random.default_rng(0)
+    losses = rng.random(100)
+    estimator.replay(losses, losses + 0.1 * rng.random(100))
+
+    def run() -> None:
+        for _ in range(CALLS):
+            estimator.update(0.5, 0.4)
+            estimator.get()
+
+    return run
+
+
+def single(statistic: Any) -> Callable[[], Any]:
+    """Return a run of update(loss) + get()."""
+
+    def run() -> None:
+        for _ in range(CALLS):
+            statistic.update(0.5)
+            statistic.get()
+
+    return run
+
+
+def single_adwin(detector: Any) -> Callable[[], Any]:
+    """Return a run of River's ADWIN: update, then look at the mean."""
+
+    def run() -> None:
+        for _ in range(CALLS):
+            detector.update(0.5)
+            _ = detector.estimation
+
+    return run
+
+
+def empty_call() -> None:
+    """Call a C method that does nothing."""
+    nothing: deque[int] = deque()
+    for _ in range(CALLS):
+        nothing.reverse()
+
+
+def updates() -> list[str]:
+    """Time update + get of every estimator beside River's statistics."""
+    subjects: dict[str, Callable[[], Any]] = {
+        "an empty C call": empty_call,
+        "River `stats.Mean`": single(stats.Mean()),
+        "River `stats.EWMean`": single(stats.EWMean(0.1)),
+        "River `Rolling(Mean, 100)`": single(utils.Rolling(stats.Mean, window_size=100)),
+        "River `drift.ADWIN`": single_adwin(drift.ADWIN()),
+        "**`Oeuvre`**": pairwise(oeuvre.Oeuvre()),
+        "`Oeuvre(b=1, c=1)`": pairwise(oeuvre.Oeuvre(b=1.0, c=1.0)),
+        "`Oeuvre(gamma=0.1)`": pairwise(oeuvre.Oeuvre(gamma=0.1)),
+        "`Prequential`": single(oeuvre.Prequential()),
+        "`FadingFactor`": single(oeuvre.FadingFactor(0.99)),
+        "`ExponentialMovingAverage`": single(oeuvre.ExponentialMovingAverage(0.1)),
+        "`SlidingWindow(100)`": single(oeuvre.SlidingWindow(100)),
+        "`Adwin`": single(oeuvre.Adwin()),
+        "the same as `Oeuvre`, by hand in Python": pairwise_plain(),
+    }
+    times = best({name: (run, CALLS) for name, run in subjects.items()})
+    mean = times["River `stats.Mean`"]
+    rows = ["| update + get | ns | ratio to River's `stats.Mean` |", "| --- | ---: | ---: |"]
+    rows += [f"| {name} | {ns:.0f} | {ns / mean:.2f} |" for name, ns in times.items()]
+    ratio = times["**`Oeuvre`**"] / mean
+    return [*rows, "", f"`Oeuvre` to River's `stats.Mean`: {ratio:.2f} (to reach: at most 0.5)."]
+
+
+def pairwise_plain() -> Callable[[], Any]:
+    """Return a run of the hand-written class; its estimate is an attribute."""
+    plain = PlainOeuvre(1.0, 1.0)
+
+    def run() -> None:
+        for _ in range(CALLS):
+            plain.update(0.5, 0.4)
+            _ = plain.estimate
+
+    return run
+
+
+def replays() -> list[str]:
+    """Time a replay beside a loop in plain Python that writes down the same."""
+    rng = np.random.default_rng(0)
+    losses, previous = rng.random((2, PAIRS))
+    lists = losses.tolist(), previous.tolist()
+    few = 20_000
+    short = lists[0][:few], lists[1][:few]
+    window = oeuvre.SlidingWindow(100)
+    times = best(
+        {
+            "a loop in plain Python": (lambda: PlainOeuvre(1.0, 1.0).replay(*short), few),
+            "`Oeuvre(b=1, c=1).replay`": (
+                lambda: oeuvre.Oeuvre(b=1.0, c=1.0).replay(losses, previous),
+                PAIRS,
+            ),
+            "`Oeuvre().replay`": (lambda: oeuvre.Oeuvre().replay(losses, previous), PAIRS),
+            "`SlidingWindow(100).replay`": (lambda: window.replay(losses), PAIRS),
+        }
+    )
+    plain = times["a loop in plain Python"]
+    rows = ["| replay | ns a pair | times faster |", "| --- | ---: | ---: |"]
+    rows += [f"| {name} | {ns:.1f} | {plain / ns:.0f} |" for name, ns in times.items()]
+    ratio = plain / times["`Oeuvre(b=1, c=1).replay`"]
+    return [*rows, "", f"Replay to the loop: {ratio:.0f} times faster (to reach: at least 40)."]
+
+
+def imports() -> list[str]:
+    """Time `import oeuvre` beside `import numpy`, each in a fresh process."""
+    found = {"numpy": math.inf, "oeuvre": math.inf}
+    for _ in range(ROUNDS):
+        for name, before in found.items():
+            code = f"import time; t = time.perf_counter(); import {name}; "
+            code += "print(time.perf_counter() - t)"
+            command = [sys.executable, "-W", "ignore", "-c", code]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            found[name] = min(before, float(done.stdout) * 1e3)
+    rows = ["| import | ms |", "| --- | ---: |"]
+    rows += [f"| `{name}` | {ms:.0f} |" for name, ms in found.items()]
+    ratio = found["oeuvre"] / found["numpy"]
+    return [*rows, "", f"`import oeuvre` to `import numpy`: {ratio:.2f} (to reach: at most 1.3)."]
+
+
+def memory() -> list[str]:
+    """Count the bytes of one estimator after a million steps, parameters included."""
+    rows = ["| memory of one estimator | bytes |", "| --- | ---: |"]
+    ones = np.ones(10**6)
+    for est in (oeuvre.Oeuvre(), oeuvre.Prequential(), oeuvre.SlidingWindow(100)):
+        est.replay(ones, ones)
+        owned = (est._params, *est._params.values())
+        rings = 16 * getattr(est, "_length", 0)
+        rows.append(
+            f"| `{est!r}` | {sys.getsizeof(est) + sum(map(sys.getsizeof, owned)) + rings} |"
+        )
+    return [*rows, "", "To reach: at most 1,024 for `Oeuvre`."]
+
+
+def main() -> None:
+    """Run everything, print it and write it down."""
+    kind = "compiled" if COMPILED else "plain"
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Written by `make bench`: Python {platform.python_version()}, {kind} kernels, "
+        f"oeuvre {oeuvre.__version__}. Times differ between machines; ratios hold roughly.",
+    ]
+    for part in (updates, replays, imports, memory):
+        print(f"{part.__doc__}".split("\n", maxsplit=1)[0], flush=True)
+        found = part()
+        print("\n".join(found) + "\n", flush=True)
+        lines += ["", *found]
+    RESULTS.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
