@@ -3,7 +3,7 @@ BIN := .venv/bin
 KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-compiled test-plain test-build lint bench docs picture wheel clean
+.PHONY: help demo test test-compiled test-plain lint bench docs picture wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -23,7 +23,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 demo: .venv/demo  ## train a model online, watch its loss, get out/demo.png
 	$(BIN)/oeuvre demo
 
-test: lint test-compiled test-plain test-build  ## everything that is checked, on both kinds of kernels
+test: lint test-compiled test-plain  ## everything that is checked, on both kinds of kernels
 
 lint: .venv/ready  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -31,17 +31,14 @@ lint: .venv/ready  ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test-compiled: .venv/ready  ## the tests on the compiled kernels
+test-compiled: .venv/ready  ## the tests on the compiled kernels, and wheels
 	OEUVRE_KERNELS=compiled $(BIN)/python -m pytest
 
 # a copy of the package without the compiled files; the environment keeps its own
 test-plain: .venv/ready  ## the tests on the same kernels as plain Python
 	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
 	find build/plain -name '*.so' -delete
-	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest
-
-test-build: .venv/ready  ## wheels with and without a compiler
-	$(BIN)/python -m pytest tests/build
+	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging
 
 bench: .venv/ready  ## speed and memory beside their peers, to benchmarks/results.md
 	$(BIN)/python benchmarks/run.py

@@ -327,6 +327,23 @@ def test_weights_in_units_of_sigma() -> None:
     np.testing.assert_allclose(course.weight, [1.0, *np.minimum(1, 1.5 / np.arange(2, 21))])
 
 
+@pytest.mark.parametrize("exponent", [0.25, 0.5, 0.75])
+def test_consistency(exponent: float) -> None:
+    """σ_t → 0 implies γ*_t → 0 and V↑_t → 0; V follows the fixed point σ(2b − σ) of Equation 4."""
+    b = 1.5
+    est = Oeuvre(rates.Power(exponent), b=b, c=1.0)
+    steps = 10**6 if COMPILED else 10**5
+    course = est.replay(np.zeros(steps), np.zeros(steps))
+    assert course.variance is not None
+    t = steps / 10 ** np.arange(4, -1, -1.0)
+    sigma, at = t**-exponent, t.astype(int) - 1
+    assert (np.diff(course.variance[at]) < 0).all()
+    assert (np.diff(course.weight[at]) < 0).all()
+    ratio = course.variance[at] / (sigma * (2 * b - sigma))
+    assert (np.diff(np.abs(ratio - 1)) < 0).all()
+    assert ratio[-1] == pytest.approx(1, abs=0.02)
+
+
 @pytest.mark.parametrize(("exponent", "kappa"), [(1.0, 1.0), (0.5, 1.0), (0.5, 2.0), (0.7, 1.5)])
 def test_convergence_rate_of_fixed_weights(exponent: float, kappa: float) -> None:
     """The convergence-rate theorem: V↑_t ≤ (b + sup σ/γ)² γ_t where 1/γ_t − 1/γ_{t−1} ≤ 1."""

@@ -58,15 +58,15 @@ class Oeuvre(OeuvreCore, Estimator):
 
     >>> from oeuvre import Oeuvre
     >>> stream = [0.2, 0.9, 0.4, 0.6, 0.1, 0.7, 0.5, 0.3]
-    >>> est = Oeuvre("1/t", b=1.0, c=1.0)
+    >>> est = Oeuvre("1/t", b=0.25, c=0.25)
     >>> model = before = 0.0
     >>> for t, z in enumerate(stream, start=1):
     ...     est.update((z - model) ** 2, (z - before) ** 2)  # current model, previous model
     ...     before, model = model, model + (z - model) / t   # then learn
     >>> est
-    Oeuvre(rate='1/t', b=1.0, c=1.0)
+    Oeuvre(rate='1/t', b=0.25, c=0.25)
     >>> print(f"{est.get():.4f} ± {est.variance ** 0.5:.4f}")
-    0.0725 ± 0.5345
+    0.0846 ± 0.1400
 
     References
     ----------

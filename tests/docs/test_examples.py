@@ -1,0 +1,120 @@
+"""Every example in the docs runs, every name they mention exists, every link leads somewhere."""
+
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oeuvre
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(oeuvre.__path__, "oeuvre.")
+    if not name.startswith("oeuvre._kernels.")
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S):
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(block, names)  # noqa: S102
+    for block in re.findall(r"^```pycon\n(.*?)^```", page.read_text(), re.M | re.S):
+        test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+        report = io.StringIO()
+        runner = doctest.DocTestRunner()
+        runner.run(test, out=report.write, clear_globs=False)
+        names = test.globs
+        assert runner.failures == 0, report.getvalue()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name: str) -> None:
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0
+
+
+def test_the_estimators_have_examples() -> None:
+    finder = doctest.DocTestFinder()
+    for kind in oeuvre.estimators.KINDS.values():
+        assert any(test.examples for test in finder.find(kind, kind.__name__)), kind
+
+
+def test_the_readme_prints_what_it_should() -> None:
+    block = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)[0]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(block, {})  # noqa: S102
+    estimate, truth = map(float, re.findall(r"\d+\.\d+", said.getvalue()))
+    assert estimate == pytest.approx(truth, rel=0.15)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def test_names_on_the_page_about_the_paper_exist() -> None:
+    text = (ROOT / "docs" / "paper.md").read_text()
+    found = re.findall(r"`([a-z_/]+\.py)::(\w+)`", text)
+    assert len(found) > 30
+    for path, name in found:
+        under = ROOT / ("tests" if "test_" in path else "src/oeuvre") / path
+        assert re.search(rf"(def|class) {name}\b", under.read_text()), f"{path}::{name}"
+
+
+def test_every_target_the_pages_name_is_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = set()
+    for page in PAGES:
+        named |= set(re.findall(r"(?:`|^    )make ([a-z-]+)", page.read_text(), re.M))
+    assert {"demo", "test"} <= named <= targets
+
+
+def test_numbers_of_the_readme_are_those_the_demo_prints(tmp_path: Path) -> None:
+    """Run the demo as a user does and find its table in the README."""
+    command = [str(Path(sys.executable).with_name("oeuvre")), "demo"]
+    done = subprocess.run(
+        [*command, "--out", "made/demo.png"],
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = re.findall(r"│ ([\w ]+?) +│ +\S+ │ +(\d\.\d+) │", done.stdout)
+    assert len(rows) == 3
+    readme = (ROOT / "README.md").read_text()
+    for name, error in rows:
+        assert f"| {name} | {error} |" in readme
+    assert (tmp_path / "made" / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_site_builds(tmp_path: Path) -> None:
+    tool = shutil.which("mkdocs", path=str(Path(sys.executable).parent))
+    assert tool is not None
+    done = subprocess.run(
+        [tool, "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "for_learner" in (tmp_path / "site" / "api" / "index.html").read_text()

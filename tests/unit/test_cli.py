@@ -1,0 +1,58 @@
+"""The command line, through its installed entry point."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import oeuvre
+
+COMMAND = str(Path(sys.executable).with_name("oeuvre"))
+
+
+def run(*arguments: str, cwd: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "100", "PYTHONWARNINGS": "ignore", **changes},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_version(tmp_path: Path) -> None:
+    done = run("--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"oeuvre {oeuvre.__version__}\n")
+
+
+def test_help_names_the_commands(tmp_path: Path) -> None:
+    done = run(cwd=tmp_path)
+    assert "demo" in done.stdout
+    assert "a model that keeps learning" in done.stdout
+
+
+def test_demo_writes_a_picture_where_it_is_told(tmp_path: Path) -> None:
+    done = run("demo", "--steps", "60", "--seed", "3", "--out", "a/b.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Loss of the current model at step 60" in done.stdout
+    assert "The picture is in a/b.png" in done.stdout
+    assert (tmp_path / "a" / "b.png").read_bytes().startswith(b"\x89PNG")
+    assert len(list((tmp_path / "a").iterdir())) == 1
+
+
+def test_a_bad_option_is_refused(tmp_path: Path) -> None:
+    done = run("demo", "--steps", "3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--steps" in done.stderr
+
+
+def test_a_missing_extra_is_one_line_with_the_command(tmp_path: Path) -> None:
+    (tmp_path / "sklearn.py").write_text("raise ImportError('gone', name='sklearn')")
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    done = run("demo", cwd=tmp_path, PYTHONPATH=path)
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "oeuvre: The demo needs sklearn, which is not installed: pip install 'oeuvre[demo]'"
+    )
+    assert not (tmp_path / "out").exists()
