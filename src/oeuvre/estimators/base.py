@@ -49,7 +49,7 @@ def nonnegative(value: object) -> bool:
 
 def count(value: object) -> bool:
     """Tell whether a saved value is an int of at least 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 class Estimator(ABC):

@@ -19,13 +19,15 @@ __all__ = ["Oeuvre"]
 class Oeuvre(OeuvreCore, Estimator):
     """The expected loss of the current model, after Algorithm 1 of the paper.
 
-    Each step combines the losses of the current and of the previous model on one fresh sample:
+    Each step combines the losses of the current and of the previous model on one fresh sample
+    (Equation 1 of the paper):
 
-        L_t = ℓ_t(z_t) + (1 − γ_t)(L_{t−1} − ℓ_{t−1}(z_t))                        (Equation 1)
+        L_t = ℓ_t(z_t) + (1 − γ_t)(L_{t−1} − ℓ_{t−1}(z_t))
 
-    It is unbiased for weights γ_t fixed in advance. They minimise a bound on its variance,
+    It is unbiased for weights γ_t fixed in advance. They minimise a bound on its variance
+    (Equation 2),
 
-        V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1},   V↑_1 = b²,       (Equation 2)
+        V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1},   V↑_1 = b²,
 
     where b bounds the standard deviation of a loss and σ_t = c r(t) that of its change in one
     step. A batch of B samples is one step with b/√B and σ_t/√B.
@@ -43,8 +45,8 @@ class Oeuvre(OeuvreCore, Estimator):
         least 4. Steps whose rate is 0 add nothing to the constants.
     gamma
         None for the optimal weights of Equation 3. Otherwise weights fixed in advance (Equation
-        5): "1/t", "sigma" for γ_t = σ_t, "2.5*sigma" for γ_t = 2.5 σ_t (at most 1), or one number
-        from 0 to 1. They need no restart, so the estimate runs from the first step.
+        5): "1/t", "sigma" for `γ_t = σ_t`, "2.5*sigma" for `γ_t = 2.5 σ_t` (at most 1), or one
+        number from 0 to 1. They need no restart, so the estimate runs from the first step.
 
     Notes
     -----
