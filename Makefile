@@ -8,19 +8,27 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# one environment at the root, made once, with the kernels compiled in place
-.venv/demo: pyproject.toml setup.py constraints.txt $(KERNELS)
+# one environment at the root, made once: first what the demo needs, then what the tests need
+.venv/demo: pyproject.toml setup.py constraints.txt
+	@echo 'Setting up .venv; this takes a minute or two.'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) '.[demo]'
-	touch $@
+	$(INSTALL) 'setuptools>=77' 'cython>=3.1,<4'
+	$(INSTALL) --no-build-isolation -e '.[demo]'
+	touch .venv/kernels $@
 
 .venv/ready: .venv/demo
-	$(INSTALL) '.[dev]'
+	@echo 'Adding what the tests need, River and PyTorch among it.'
+	$(INSTALL) --no-build-isolation -e '.[dev]'
+	touch .venv/kernels $@
+
+# the kernels, compiled in place again where one has changed
+.venv/kernels: .venv/demo $(KERNELS)
+	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 
-demo: .venv/demo  ## train a model online, watch its loss, get out/demo.png
+demo: .venv/kernels  ## train a model online, watch its loss, get out/demo.png
 	$(BIN)/oeuvre demo
 
 test: lint test-compiled test-plain  ## everything that is checked, on both kinds of kernels
@@ -29,32 +37,32 @@ lint: .venv/ready  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
-test-compiled: .venv/ready  ## the tests on the compiled kernels, and wheels
+test-compiled: .venv/ready .venv/kernels  ## the tests on the compiled kernels, and wheels
 	OEUVRE_KERNELS=compiled $(BIN)/python -m pytest
 
 # a copy of the package without the compiled files; the environment keeps its own
-test-plain: .venv/ready  ## the tests on the same kernels as plain Python
+test-plain: .venv/ready .venv/kernels  ## the tests on the same kernels as plain Python
 	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
 	find build/plain -name '*.so' -delete
 	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging
 
-bench: .venv/ready  ## speed and memory beside their peers, to benchmarks/results.md
+bench: .venv/ready .venv/kernels  ## speed and memory beside their peers, to benchmarks/results.md
 	$(BIN)/python benchmarks/run.py
 
 docs: .venv/ready  ## the documentation as a site in site/
 	$(BIN)/mkdocs build --strict
 
-picture: .venv/ready  ## the picture of the README
+picture: .venv/ready .venv/kernels  ## the picture of the README
 	$(BIN)/oeuvre demo --out docs/demo.png
 
 wheel: .venv/ready  ## a wheel in dist/
 	rm -rf build dist
 	$(BIN)/python -m build --wheel
 
-clean:  ## remove everything that was made, but for .venv
+clean:  ## remove everything that was made, compiled kernels too; .venv stays and is filled again by make
 	rm -rf build dist out site .*_cache .hypothesis src/*.egg-info
 	find src -name '*.so' -delete
 	find . -name __pycache__ -not -path './.venv/*' -exec rm -rf {} +
-	rm -f .venv/demo .venv/ready
+	rm -f .venv/demo .venv/ready .venv/kernels

@@ -3,6 +3,7 @@
 What writing needs is imported when something is written: `import oeuvre` stays light.
 """
 
+import errno
 import os
 
 __all__ = ["write_bytes"]
@@ -17,7 +18,12 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     from pathlib import Path
 
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:  # name the file that was asked for, not the one beside it
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

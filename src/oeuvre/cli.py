@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from oeuvre import Oeuvre, Prequential, SlidingWindow, __version__, rates
+import numpy as np
+
+from oeuvre import Estimator, Oeuvre, Prequential, SlidingWindow, __version__, rates
 from oeuvre.errors import MissingExtra, OeuvreError
 
 try:
@@ -18,9 +20,13 @@ except ImportError:
 
 __all__ = ["app", "main"]
 
+LATER = 100
+"""The demo tells the error of the steps after this one too: by then the burn-in is forgotten."""
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
     help="What is the loss of a model that keeps learning, now, and how sure are we?",
 )
 
@@ -30,6 +36,13 @@ def show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"oeuvre {__version__}")
         raise typer.Exit
+
+
+def check_png(path: Path) -> Path:
+    """Refuse a path that no picture can be written to, before any work is done."""
+    if path.suffix != ".png" or path.is_dir():
+        raise typer.BadParameter(f"must be a file name that ends in .png. Got {str(path)!r}.")
+    return path
 
 
 @app.callback()
@@ -43,9 +56,11 @@ def common(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("out/demo.png"),
+    out: Annotated[
+        Path, typer.Option(callback=check_png, help="Where to write the picture, a PNG file.")
+    ] = Path("out/demo.png"),
     steps: Annotated[int, typer.Option(min=50, help="How long the stream is.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Which stream.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Which stream.")] = 3,
 ) -> None:
     """Train a regression model online and watch three estimates of its loss beside the truth."""
     try:
@@ -55,14 +70,15 @@ def demo(
         raise MissingExtra(
             f"The demo needs {error.name}, which is not installed: pip install 'oeuvre[demo]'"
         ) from error
+    out.parent.mkdir(parents=True, exist_ok=True)
 
-    estimators = {
+    estimators: dict[str, Estimator] = {
         "OEUVRE": Oeuvre(rates.for_learner(task.LEARNER)),
         "prequential mean": Prequential(),
         "sliding window of 100": SlidingWindow(100),
     }
     course: dict[str, list[float]] = {name: [] for name in ("true loss", *estimators)}
-    squares = dict.fromkeys(estimators, 0.0)
+    deviation: list[float] = []
     console = Console()
     progress = Progress(console=console)
     bar = progress.add_task("learning online", total=steps)
@@ -71,10 +87,15 @@ def demo(
         view = Table(title=f"Loss of the current model at step {t:,}", title_justify="left")
         view.add_column("estimate by")
         view.add_column("now", justify="right")
-        view.add_column("RMSE so far", justify="right")
+        view.add_column("RMSE", justify="right")
+        view.add_column(f"RMSE after step {LATER}", justify="right")
+        truth = np.array(course["true loss"])
         for name, values in course.items():
-            error = f"{(squares[name] / t) ** 0.5:.4f}" if name in squares else ""
-            view.add_row(name, f"{values[-1]:.4f}", error)
+            off = np.array(values) - truth
+            errors = (
+                f"{np.sqrt(np.mean(part**2)):.4f}" for part in (off, off[LATER:]) if part.size
+            )
+            view.add_row(name, f"{values[-1]:.4f}", *(errors if name in estimators else ()))
         return view
 
     with Live(console=console, refresh_per_second=10) as live:
@@ -83,17 +104,22 @@ def demo(
             for name, estimator in estimators.items():
                 estimator.update(step.loss, step.previous)
                 course[name].append(estimator.get())
-                squares[name] += (estimator.get() - step.truth) ** 2
+            deviation.append(estimators["OEUVRE"].variance ** 0.5)
             if t % 50 == 0 or t == steps:
                 progress.update(bar, completed=t)
                 live.update(Group(table(t), progress))
 
-    out.parent.mkdir(parents=True, exist_ok=True)
     truth = course.pop("true loss")
     title = "A linear model learning online (scikit-learn's diabetes data, averaged SGD)"
-    figures.save_png(
-        figures.against_truth(truth, course, title=title, ylabel="expected squared error"), out
+    figure = figures.against_truth(
+        truth,
+        course,
+        deviation=deviation,
+        burn_in=30,
+        title=title,
+        ylabel="expected squared error",
     )
+    figures.save_png(figure, out)
     console.print(f"\nThe picture is in {out}")
 
 
@@ -101,5 +127,5 @@ def main() -> None:
     """Run the command line; a mistake of the user's is one line, not a trace."""
     try:
         app()
-    except OeuvreError as error:
+    except (OeuvreError, OSError) as error:
         sys.exit(f"oeuvre: {error}")

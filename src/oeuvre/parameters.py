@@ -12,7 +12,7 @@ __all__ = ["integer", "invalid", "real"]
 def invalid(owner: str, name: str, requirement: str, got: object) -> InvalidParameter:
     """Build the error: "The 'size' parameter of SlidingWindow must be ... Got 0 instead."."""
     return InvalidParameter(
-        f"The {name!r} parameter of {owner} must be {requirement}. Got {got!r} instead."
+        f"The {name!r} parameter of {owner} must be {requirement}. Got {got!r:.80} instead."
     )
 
 

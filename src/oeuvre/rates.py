@@ -87,8 +87,11 @@ LEARNERS: dict[str, str | None] = {
 """The paper's Table 1; None stands for the learner's own step size η_t."""
 
 
-def make(rate: RateLike, owner: str = "make") -> Rate:
-    """Turn a word ("1/t", "1/sqrt(t)", "constant") or a function of t into a rate."""
+def make(rate: RateLike, owner: str = "make", name: str = "rate") -> Rate:
+    """Turn a word ("1/t", "1/sqrt(t)", "constant") or a function of t into a rate.
+
+    `owner` and `name` are what an error calls the argument.
+    """
     if isinstance(rate, Power | Schedule):
         return rate
     if isinstance(rate, str) and rate in WORDS:
@@ -96,7 +99,7 @@ def make(rate: RateLike, owner: str = "make") -> Rate:
     if callable(rate):
         return Schedule(rate)
     words = ", ".join(repr(word) for word in WORDS)
-    raise invalid(owner, "rate", f"one of {words}, a rate or a function of the step t", rate)
+    raise invalid(owner, name, f"one of {words}, a rate or a function of the step t", rate)
 
 
 def word(rate: Rate) -> Rate | str:
@@ -131,4 +134,4 @@ def for_learner(name: str, step_size: RateLike = "1/sqrt(t)") -> Rate:
     key = name.casefold() if isinstance(name, str) else name
     if key not in LEARNERS:
         raise invalid("for_learner", "name", "one of " + ", ".join(map(repr, LEARNERS)), name)
-    return make(LEARNERS[key] or step_size, "for_learner")
+    return make(LEARNERS[key] or step_size, "for_learner", "step_size")

@@ -1,9 +1,12 @@
 """The command line, through its installed entry point."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import oeuvre
 
@@ -41,10 +44,33 @@ def test_demo_writes_a_picture_where_it_is_told(tmp_path: Path) -> None:
     assert len(list((tmp_path / "a").iterdir())) == 1
 
 
-def test_a_bad_option_is_refused(tmp_path: Path) -> None:
-    done = run("demo", "--steps", "3", cwd=tmp_path)
+@pytest.mark.parametrize(
+    "option", [("--steps", "3"), ("--seed", "-1"), ("--out", "x.foo"), ("--out", ".")]
+)
+def test_a_bad_option_is_refused(tmp_path: Path, option: tuple[str, str]) -> None:
+    done = run("demo", *option, cwd=tmp_path)
     assert done.returncode == 2
-    assert "--steps" in done.stderr
+    assert option[0] in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_error_of_the_system_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("demo", "--out", "file/x.png", cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(r"oeuvre: .*file.*\n", done.stderr)
+
+
+def test_module_is_the_command_line_too(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "oeuvre", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"oeuvre {oeuvre.__version__}\n"
 
 
 def test_a_missing_extra_is_one_line_with_the_command(tmp_path: Path) -> None:

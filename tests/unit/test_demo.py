@@ -22,7 +22,11 @@ def test_the_order_of_evaluation() -> None:
 def test_figure_shows_the_truth_and_each_estimate(tmp_path: Path) -> None:
     truth = np.linspace(1.0, 0.5, 50)
     figure = figures.against_truth(
-        truth, {"ours": truth + 0.01, "other": truth - 0.1}, title="A title"
+        truth,
+        {"ours": truth + 0.01, "other": truth - 0.1},
+        deviation=np.full(50, 0.2),
+        burn_in=10,
+        title="A title",
     )
     (axes,) = figure.axes
     lines = {str(line.get_label()): np.asarray(line.get_ydata()) for line in axes.get_lines()}
@@ -30,6 +34,11 @@ def test_figure_shows_the_truth_and_each_estimate(tmp_path: Path) -> None:
     np.testing.assert_array_equal(lines["true loss"], truth)
     np.testing.assert_array_equal(lines["other"], truth - 0.1)
     assert axes.get_title() == "A title"
+    (band,) = axes.collections
+    low, high = np.asarray(band.get_paths()[0].vertices)[:, 1].min(), truth[10] + 0.21
+    assert low == pytest.approx(0.5 + 0.01 - 0.2)
+    assert np.asarray(band.get_paths()[0].vertices)[:, 1].max() == pytest.approx(high)
+    assert np.asarray(band.get_paths()[0].vertices)[:, 0].min() == 11
     path = tmp_path / "figure.png"
     figures.save_png(figure, path)
     first = path.read_bytes()

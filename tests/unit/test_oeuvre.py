@@ -341,7 +341,7 @@ def test_consistency(exponent: float) -> None:
     assert (np.diff(course.weight[at]) < 0).all()
     ratio = course.variance[at] / (sigma * (2 * b - sigma))
     assert (np.diff(np.abs(ratio - 1)) < 0).all()
-    assert ratio[-1] == pytest.approx(1, abs=0.02)
+    assert ratio[-1] == pytest.approx(1, abs=0.02 if COMPILED else 0.04)
 
 
 @pytest.mark.parametrize(("exponent", "kappa"), [(1.0, 1.0), (0.5, 1.0), (0.5, 2.0), (0.7, 1.5)])

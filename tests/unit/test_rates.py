@@ -74,6 +74,8 @@ def test_bad_parts() -> None:
         rates.Power(-1.0)
     with pytest.raises(InvalidParameter, match=r"'function' parameter of Schedule must be"):
         rates.Schedule(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"'step_size' parameter of for_learner must be one"):
+        rates.for_learner("omd", 0.1)  # type: ignore[arg-type]
     for name in ("sgd", 7):
         with pytest.raises(InvalidParameter, match=r"'name' parameter of for_learner must be"):
             rates.for_learner(name)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 
 import oeuvre
 from oeuvre import Estimator, Oeuvre, Prequential, SlidingWindow, rates
-from oeuvre.errors import NotSerializable, StateError
+from oeuvre.errors import InvalidParameter, NotSerializable, StateError
 from tests.conftest import WITH_CODE, Make, Pairs, snapshot
 
 
@@ -87,9 +87,19 @@ def test_foreign_files_are_refused(content: bytes, tmp_path: Path) -> None:
         oeuvre.load(path)
 
 
-def test_a_missing_file_is_the_systems_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+def test_the_systems_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none\.json'$"):
         oeuvre.load(tmp_path / "none.json")
+    with pytest.raises(FileNotFoundError, match=r"/missing/state\.json'$"):
+        oeuvre.save(Prequential(), tmp_path / "missing" / "state.json")
+    with pytest.raises(IsADirectoryError):
+        oeuvre.save(Prequential(), tmp_path)
+
+
+def test_only_estimators_are_saved(tmp_path: Path) -> None:
+    for wrong in (3, str(tmp_path)):
+        with pytest.raises(InvalidParameter, match="'obj' parameter of save must be an estimator"):
+            oeuvre.save(wrong, tmp_path / "x.json")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ COMPILED: bool = not str(_oeuvre.__file__).endswith(".py")
 
 if not COMPILED:
     warnings.warn(
-        "oeuvre runs without its compiled kernels: same results, about 20 times slower. "
-        "With a C compiler at hand, `pip install --force-reinstall --no-deps oeuvre` builds them.",
+        "oeuvre runs without its compiled kernels: same results, many times slower. "
+        "Installing it again with a C compiler at hand builds them (in a checkout: make demo).",
         RuntimeWarning,
         stacklevel=2,
     )

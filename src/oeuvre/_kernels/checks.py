@@ -42,7 +42,8 @@ def as_loss(value: Any, name: str) -> float:
     else:
         number = to_float(value)
     if not math.isfinite(number):
-        raise InvalidLoss(f"{name!r} must be a finite number. Got {value!r} instead.")
+        many = " Several samples are for update_many." if hasattr(value, "__len__") else ""
+        raise InvalidLoss(f"{name!r} must be a finite number. Got {value!r:.80} instead.{many}")
     return number
 
 
@@ -68,7 +69,9 @@ def as_rate(value: Any) -> float:
     """Return `value` as a finite float of at least 0, or raise InvalidInput."""
     number = to_float(value)
     if not (number >= 0.0 and math.isfinite(number)):
-        raise InvalidInput(f"'rate' must be a finite number of at least 0. Got {value!r} instead.")
+        raise InvalidInput(
+            f"'rate' must be a finite number of at least 0. Got {value!r:.80} instead."
+        )
     return number
 
 

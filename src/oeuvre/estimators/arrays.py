@@ -25,6 +25,8 @@ class Steps(NamedTuple):
 
 def column(name: str, values: ArrayLike, error: type[InvalidInput] = InvalidLoss) -> Floats:
     """Return `values` as a contiguous array of floats with one dimension and at least one entry."""
+    if hasattr(values, "detach"):  # a torch tensor, which may carry a gradient or live elsewhere
+        values = values.detach().cpu()
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "buifO":  # text is not parsed, a date is not a number
@@ -33,7 +35,7 @@ def column(name: str, values: ArrayLike, error: type[InvalidInput] = InvalidLoss
             raise TypeError
         array = np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError, OverflowError):
-        raise error(f"{name!r} must be an array of numbers. Got {values!r} instead.") from None
+        raise error(f"{name!r} must be an array of numbers. Got {values!r:.80} instead.") from None
     if raw.ndim != 1 or raw.size == 0:
         raise error(
             f"{name!r} must have one dimension and at least one entry. "

@@ -36,6 +36,9 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.estimate)
 
+    def __repr__(self) -> str:
+        return f"<Trajectory of {len(self)} steps, the last estimate {self.estimate[-1]:.6g}>"
+
 
 def number(value: object) -> bool:
     """Tell whether a saved value is a finite float."""

@@ -6,7 +6,7 @@ What that needs is imported when it is needed: `import oeuvre` stays light.
 import os
 
 from oeuvre import atomic
-from oeuvre.errors import StateError
+from oeuvre.errors import InvalidParameter, StateError
 from oeuvre.estimators.base import Estimator
 
 __all__ = ["load", "save"]
@@ -31,6 +31,10 @@ def save(obj: Estimator, path: str | os.PathLike[str]) -> None:
     """
     import json
 
+    if not isinstance(obj, Estimator):
+        raise InvalidParameter(
+            f"The 'obj' parameter of save must be an estimator. Got {obj!r:.80} instead."
+        )
     text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
     atomic.write_bytes(path, text.encode() + b"\n")
 

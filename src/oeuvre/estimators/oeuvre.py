@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from oeuvre import rates
+from oeuvre._kernels.checks import to_float
 from oeuvre._kernels.oeuvre import OeuvreCore
 from oeuvre.errors import NotSerializable
 from oeuvre.estimators.arrays import Floats
@@ -42,7 +43,8 @@ class Oeuvre(OeuvreCore, Estimator):
         move). Otherwise they are estimated from the steps before `burn_in`.
     burn_in
         The step t0 at which the estimated constants are frozen and the estimate starts anew; at
-        least 4. Steps whose rate is 0 add nothing to the constants.
+        least 4. Before it, `variance` means little. Steps whose rate is 0 add nothing to the
+        constants. Not used if `b` and `c` are given.
     gamma
         None for the optimal weights of Equation 3. Otherwise weights fixed in advance (Equation
         5): "1/t", "sigma" for `γ_t = σ_t`, "2.5*sigma" for `γ_t = 2.5 σ_t` (at most 1), or one
@@ -153,7 +155,10 @@ class Oeuvre(OeuvreCore, Estimator):
 
     @property
     def variance(self) -> float:
-        """V↑_t, a bound on the variance of the estimate."""
+        """V↑_t, a bound on the variance of the estimate.
+
+        It is as good as `b` and `c`: before the step `burn_in` they are guesses.
+        """
         self._check_started()
         return self._bound
 
@@ -194,8 +199,11 @@ def read_gamma(gamma: float | str | None) -> tuple[str, float, float | str | Non
     """Return where the weights come from, their κ or γ, and the parameter in its plainest form."""
     if gamma is None:
         return "optimal", 0.0, None
+    wanted = "None, '1/t', 'sigma', a multiple such as '2.5*sigma', or a number from 0 to 1"
     if not isinstance(gamma, str):
-        value = real("Oeuvre", "gamma", gamma, 0.0, 1.0)
+        value = math.nan if isinstance(gamma, bool) else to_float(gamma)
+        if not 0.0 <= value <= 1.0:
+            raise invalid("Oeuvre", "gamma", wanted, gamma)
         return "constant", value, value
     if gamma == "1/t":
         return "1/t", 0.0, gamma
@@ -205,6 +213,5 @@ def read_gamma(gamma: float | str | None) -> tuple[str, float, float | str | Non
     except ValueError:
         kappa = math.nan
     if not 0.0 < kappa < math.inf:
-        wanted = "None, '1/t', 'sigma', '2.5*sigma' or a number from 0 to 1"
         raise invalid("Oeuvre", "gamma", wanted, gamma)
     return "sigma", kappa, gamma

@@ -140,8 +140,8 @@ class DetectorWindow(Average, abstract=True):
 
     def _encode_params(self) -> dict[str, Any]:
         raise NotSerializable(
-            f"A state is written as data, and a {type(self).__name__} holds a detector, which is "
-            "code. Use pickle, in places where you trust the file."
+            f"A state is written as data, and this {type(self).__name__} holds a detector, which "
+            "is code. Use pickle, in places where you trust the file."
         )
 
 

@@ -17,16 +17,39 @@ COLOURS = ("#c2410c", "#94a3b8", "#0e7490")
 
 
 def against_truth(
-    truth: ArrayLike, estimates: Mapping[str, ArrayLike], *, title: str, ylabel: str = "loss"
+    truth: ArrayLike,
+    estimates: Mapping[str, ArrayLike],
+    *,
+    deviation: ArrayLike,
+    burn_in: int,
+    title: str,
+    ylabel: str = "loss",
 ) -> Figure:
-    """Draw the true loss and estimates of it over time, the first estimate on top."""
+    """Draw the true loss and estimates of it over time.
+
+    The first estimate is on top, with its standard `deviation` as a band from the end of its
+    burn-in on; the burn-in is shaded.
+    """
     true = np.asarray(truth)
     steps = np.arange(1, len(true) + 1)
+    first, *_ = estimates
+    centre, width = (np.asarray(x)[burn_in:] for x in (estimates[first], deviation))
     figure = Figure(figsize=(9.0, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     for depth, (name, values) in enumerate(estimates.items()):
-        width = 1.8 if depth == 0 else 1.0
-        axes.plot(steps, values, color=COLOURS[depth], lw=width, label=name, zorder=5 - depth)
+        thick = 1.8 if depth == 0 else 1.0
+        axes.plot(steps, values, color=COLOURS[depth], lw=thick, label=name, zorder=5 - depth)
+    band = f"{first} ± √variance"
+    axes.fill_between(
+        steps[burn_in:],
+        centre - width,
+        centre + width,
+        color=COLOURS[0],
+        alpha=0.13,
+        lw=0,
+        label=band,
+    )
+    axes.axvspan(1, burn_in, color="#e5e7eb", lw=0, label="burn-in")
     axes.plot(steps, true, color="black", lw=1.6, ls=(0, (4, 2)), label="true loss", zorder=6)
     low, high = true.min(), true.max()
     axes.set(
@@ -38,7 +61,7 @@ def against_truth(
     )
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e5e7eb", lw=0.8)
-    axes.legend(ncols=2, frameon=False, loc="upper right")
+    axes.legend(ncols=3, frameon=False, loc="upper right")
     return figure
 
 
