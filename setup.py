@@ -26,7 +26,6 @@ extensions = cythonize(
         "boundscheck": False,
         "wraparound": False,
         "cdivision": True,
-        "initializedcheck": False,
     },
 )
 for extension in extensions:

@@ -8,6 +8,9 @@ from oeuvre.errors import InvalidParameter
 
 __all__ = ["integer", "invalid", "real"]
 
+LARGEST = 2**53
+"""The largest int a parameter may be: the last one up to which floats count every step."""
+
 
 def invalid(owner: str, name: str, requirement: str, got: object) -> InvalidParameter:
     """Build the error: "The 'size' parameter of SlidingWindow must be ... Got 0 instead."."""
@@ -22,8 +25,9 @@ def integer(owner: str, name: str, value: Any, at_least: int) -> int:
         number = value.__index__()
     except (AttributeError, TypeError):
         number = None
-    if isinstance(value, bool) or number is None or number < at_least:
-        raise invalid(owner, name, f"an int of at least {at_least}", value)
+    if isinstance(value, bool) or number is None or not at_least <= number <= LARGEST:
+        upto = f" and at most {LARGEST}" if number is not None and number > LARGEST else ""
+        raise invalid(owner, name, f"an int of at least {at_least}{upto}", value)
     return int(number)
 
 

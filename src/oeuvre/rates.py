@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from oeuvre._kernels.checks import as_rate
 from oeuvre._kernels.oeuvre import power_rate
-from oeuvre.parameters import invalid, real
+from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["LEARNERS", "Power", "Rate", "RateLike", "Schedule", "for_learner", "make", "word"]
 
@@ -36,7 +36,7 @@ class Power:
 
     def __call__(self, t: int) -> float:
         """Return r(t)."""
-        return power_rate(self.exponent, t)
+        return power_rate(self.exponent, integer("Power", "t", t, 1))
 
     def __repr__(self) -> str:
         return f"rates.Power({self.exponent!r})"
@@ -131,7 +131,7 @@ def for_learner(name: str, step_size: RateLike = "1/sqrt(t)") -> Rate:
     >>> rates.for_learner("omd", step_size="constant")
     rates.Power(0.0)
     """
-    key = name.casefold() if isinstance(name, str) else name
-    if key not in LEARNERS:
+    key = name.casefold() if isinstance(name, str) else None
+    if key is None or key not in LEARNERS:
         raise invalid("for_learner", "name", "one of " + ", ".join(map(repr, LEARNERS)), name)
     return make(LEARNERS[key] or step_size, "for_learner", "step_size")

@@ -8,7 +8,7 @@ import pytest
 from river import drift, stats
 
 from oeuvre import Adwin, DriftWindow, ExponentialMovingAverage, Prequential
-from oeuvre.errors import InvalidLoss, MissingExtra
+from oeuvre.errors import InvalidLoss, InvalidParameter, MissingExtra
 
 RNG = np.random.default_rng(0)
 JUMP = np.concatenate([RNG.normal(0.2, 0.05, 400), RNG.normal(0.8, 0.05, 400)])
@@ -73,6 +73,27 @@ def test_eddm_takes_zeros_and_ones_only() -> None:
     assert (est.n, est.get()) == (n, value)
 
 
+def test_a_used_detector_is_taken_fresh() -> None:
+    used = river(drift.PageHinkley, threshold=2.0)
+    for loss in JUMP:
+        used.update(loss)
+    est, fresh = DriftWindow(used), DriftWindow(river(drift.PageHinkley, threshold=2.0))
+    np.testing.assert_array_equal(est.replay(JUMP).estimate, fresh.replay(JUMP).estimate)
+
+
+def test_a_detector_that_cannot_be_copied_is_refused() -> None:
+    class Lonely:
+        drift_detected = False
+
+        def update(self, x: float) -> None: ...
+
+        def __deepcopy__(self, memo: object) -> "Lonely":
+            raise TypeError("no copies")
+
+    with pytest.raises(InvalidParameter, match="'detector' parameter .* must be possible to copy"):
+        DriftWindow(Lonely())
+
+
 def test_a_detector_of_ones_own() -> None:
     class EveryTenth:
         def __init__(self) -> None:
@@ -85,7 +106,10 @@ def test_a_detector_of_ones_own() -> None:
         def update(self, x: float) -> None:
             self.seen += 1
 
-    est = DriftWindow(EveryTenth())
+    pattern = EveryTenth()
+    est = DriftWindow(pattern)
+    pattern.update(0.0)  # what its owner does with it later is of no concern
+    est.reset()
     est.replay(np.arange(25.0))
     assert est.effective_n == 6
     assert est.get() == np.mean(np.arange(19, 25))

@@ -50,29 +50,31 @@ def estimator(case: dict[str, Any]) -> dict[str, list[str]]:
         b_step = b if guess else b / root
         sigma = (c if guess else c / root) * rate
         fixed = case["gamma"]
-        if t == 1 or (t == case["burn_in"] and not known and fixed is None):
+        by_sigma = isinstance(fixed, str) and "sigma" in fixed
+        if t == 1 or (t == case["burn_in"] and not known and (fixed is None or by_sigma)):
             gamma, bound = mpf(1), b_step**2
-        elif fixed is None:
-            gamma = parabola(bound, sigma, b_step)
-            bound = (gamma * b_step + (1 - gamma) * sigma) ** 2 + (1 - gamma) ** 2 * bound
-        elif fixed == "1/t":
-            gamma = mpf(1) / t
-        elif isinstance(fixed, str):
-            gamma = min(mpf(1), mpf(fixed.removesuffix("*sigma")) * sigma)
         else:
-            gamma = mpf(fixed)
+            if fixed is None:
+                gamma = parabola(bound, sigma, b_step)
+            elif fixed == "1/t":
+                gamma = mpf(1) / t
+            elif by_sigma:
+                gamma = min(mpf(1), mpf(fixed.removesuffix("*sigma")) * sigma)
+            else:
+                gamma = mpf(fixed)
+            bound = (gamma * b_step + (1 - gamma) * sigma) ** 2 + (1 - gamma) ** 2 * bound
         estimate = cur + (1 - gamma) * (estimate - prev)
         steps.append((size, gamma, rate))
         if not known and 1 < t < case["burn_in"] and rate > 0:
             history.append((size, (cur - prev) / rate, cur))
             if len(history) >= 2:
                 c, b = (deviation([(h[0], h[i]) for h in history]) for i in (1, 2))
-        if fixed is not None:  # weights do not depend on V: take Equation 2 with today's constants
-            scale = mp.sqrt(size) if not known and len(history) < 2 else mpf(1)
+        if fixed is not None and (known or len(history) >= 2):
+            # all of Equation 2 again, with today's constants
             bound = mpf(0)
-            for i, (batch, weight, pace) in enumerate(steps):
-                mixed = scale * (weight * b + (1 - weight) * c * pace) / mp.sqrt(batch)
-                bound = mixed**2 + (1 - weight) ** 2 * bound if i else (scale * b) ** 2 / batch
+            for batch, weight, pace in steps:
+                mixed = (weight * b + (1 - weight) * c * pace) / mp.sqrt(batch)
+                bound = mixed**2 + (1 - weight) ** 2 * bound
         for name, value in (("estimate", estimate), ("variance", bound), ("weight", gamma)):
             out[name].append(mp.nstr(value, 25))
     return out
@@ -132,6 +134,20 @@ def main() -> None:
         "weights sigma": {"gamma": "0.5*sigma", "exponent": 1.0},
         "weights constant": {"gamma": 0.0625, "sizes": [rng.randint(1, 9) for _ in range(60)]},
         "weights sigma, known": {"gamma": "2*sigma", "b": 1.0, "c": 0.375},
+        "mixed sizes": {"sizes": [1, 50, 1, 2, 1, 40] * 10},
+        "weights 1/t, mixed sizes": {"gamma": "1/t", "sizes": [1, 50, 1, 2, 1, 40] * 10},
+        "weights constant, mixed sizes": {"gamma": 0.25, "sizes": [50, 1, 9, 1, 1, 40] * 10},
+        "weights sigma, mixed sizes": {"gamma": "0.5*sigma", "sizes": [1, 9, 50, 1, 1, 4] * 10},
+        "warm-up, mixed sizes": {
+            "burn_in": 10,
+            "rates": [0.0] * 20 + [0.25] * 40,
+            "sizes": [1, 50, 7] * 20,
+        },
+        "warm-up, weights 1/t": {
+            "gamma": "1/t",
+            "rates": [0.0] * 12 + [0.25] * 48,
+            "sizes": [1, 50, 7] * 20,
+        },
     }
     for name, changes in cases.items():
         case: dict[str, Any] = {

@@ -1,5 +1,6 @@
 """The averages, against plain sums."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oeuvre import ExponentialMovingAverage, FadingFactor, Oeuvre, Prequential, SlidingWindow
+from oeuvre.errors import InvalidLoss
 from tests.conftest import learner_pairs
 
 LOSSES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
@@ -63,6 +65,19 @@ def test_no_error_stays_behind_when_a_huge_loss_leaves_the_window() -> None:
     est = SlidingWindow(10)
     est.replay([1e16, *[0.1] * 15])
     assert est.get() == pytest.approx(0.1, rel=1e-15)
+
+
+@pytest.mark.parametrize("length", [1, 5, 10, 11, 100])
+def test_a_window_stays_finite(length: int) -> None:
+    for loss in (1.7e308 / length, 0.9e308 / length, 0.8e308 / length):
+        est = SlidingWindow(length)
+        for _ in range(2 * length):
+            try:
+                est.update(loss)
+            except InvalidLoss:
+                break
+            assert math.isfinite(est.get())
+    assert est.n == 2 * length  # the last of them is small enough
 
 
 def test_window_does_not_drift() -> None:

@@ -1,6 +1,8 @@
 """Bad input gets an error of our own tree that names the argument, and the state stays."""
 
+import io
 import math
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,17 @@ from oeuvre.errors import InvalidInput, InvalidLoss, InvalidParameter
 from tests.conftest import AS_DATA, Make, Pairs, snapshot
 
 NAN, INF = math.nan, math.inf
+MASKED = np.ma.array([1.0, 999.0], mask=[False, True])
+DATES = np.array(["2020-01-01"], dtype="datetime64[ns]")
+HUGE = np.array(["1e400"], dtype=np.longdouble)
+
+
+class Trap:
+    """Something that claims to be a number and is not."""
+
+    def __float__(self) -> float:
+        raise LookupError("no")
+
 
 CALLS: dict[str, tuple[Callable[[Estimator], Any], str]] = {
     "nan": (lambda e: e.update(NAN, 0.1), "'loss' must be a finite number. Got nan"),
@@ -32,6 +45,11 @@ CALLS: dict[str, tuple[Callable[[Estimator], Any], str]] = {
     "array": (lambda e: e.update(np.ones(1), 0.1), "'loss' must be a finite number. Got array"),
     "list": (lambda e: e.update([0.5], 0.1), "'loss' must be a finite number. Got \\[0.5\\]"),
     "huge int": (lambda e: e.update(10**400, 0.1), "'loss' must be .* Got 10{79} instead"),
+    "masked": (lambda e: e.update(np.ma.masked, 0.1), "'loss' must be a finite number"),
+    "text scalar": (lambda e: e.update(np.array("1.5"), 0.1), "'loss' must be a finite number"),
+    "bytes": (lambda e: e.update(array("b", b"1.5"), 0.1), "'loss' must be a finite number"),
+    "date": (lambda e: e.update(np.datetime64("2020-01-01", "ns"), 0), "'loss' must be a finite"),
+    "trap": (lambda e: e.update(Trap(), 0.1), "'loss' must be a finite number"),
     "batch": (lambda e: e.update([1.0, 2.0], 0.1), "Several samples are for update_many"),
     "previous nan": (lambda e: e.update(0.5, NAN), "'previous' must be a finite number. Got nan"),
     "previous inf": (lambda e: e.update(0.5, -INF), "'previous' must be a finite number. Got -inf"),
@@ -48,6 +66,11 @@ CALLS: dict[str, tuple[Callable[[Estimator], Any], str]] = {
     "batch text": (lambda e: e.update_many(["1"], ["1"]), "'losses' must be an array of numbers"),
     "batch objects": (lambda e: e.update_many(["1", None], [1, 1]), "'losses' must be an array"),
     "batch ragged": (lambda e: e.update_many([[1], [1, 2]], [1, 1]), "'losses' must be an array"),
+    "batch masked": (lambda e: e.update_many(MASKED, MASKED), "'losses' must be an array of numb"),
+    "batch dates": (lambda e: e.update_many(DATES, DATES), "'losses' must be an array of numbers"),
+    "batch file": (lambda e: e.update_many(io.StringIO(), [1]), "'losses' must be an array of num"),
+    "batch trap": (lambda e: e.update_many([Trap()], [1]), "'losses' must be an array of numbers"),
+    "batch long": (lambda e: e.update_many(HUGE, HUGE), "'losses' must .* inf at index 0"),
     "batch overflow": (lambda e: e.update_many([1e308] * 9, [0] * 9), "sum of a batch must stay"),
     "replay nan": (lambda e: e.replay([1, NAN], [1, 1]), "'losses' must .* nan at index 1"),
     "replay previous nan": (lambda e: e.replay([1, 1], [NAN, 1]), "'previous' must .* index 0"),
@@ -63,6 +86,10 @@ CALLS: dict[str, tuple[Callable[[Estimator], Any], str]] = {
     "sizes zero": (lambda e: e.replay([1], [1], sizes=[0]), "'sizes' must .* Got 0.0 at index 0"),
     "sizes broken": (lambda e: e.replay([1], [1], sizes=[1.5]), "'sizes' must hold whole numbers"),
     "sizes nan": (lambda e: e.replay([1], [1], sizes=[NAN]), "'sizes' must hold whole numbers"),
+    "sizes huge": (
+        lambda e: e.replay([1], [1], sizes=[2.0**53]),
+        "'sizes' must hold whole numbers",
+    ),
     "sizes short": (lambda e: e.replay([1] * 5, [1] * 5, sizes=[2]), "'sizes' must have 5 entries"),
     "sizes text": (lambda e: e.replay([1], [1], sizes=["a"]), "'sizes' must be an array of "),
 }
@@ -142,6 +169,54 @@ def test_what_leaves_the_range_of_a_float_is_refused_whole(
         assert math.isfinite(est.weight)
 
 
+def test_unaligned_strided_and_readonly_arrays_are_arrays(make: Make) -> None:
+    values = np.random.default_rng(0).random(40)
+    raw = np.frombuffer(b"x" + values.tobytes(), dtype=np.float64, offset=1)
+    spread = np.zeros(80)
+    spread[::2] = values
+    plain = make()
+    plain.replay(values, values)
+    for odd in (raw, spread[::2], values.astype(">f8"), list(values), values.astype(object)):
+        other = make()
+        other.replay(odd, odd)
+        assert snapshot(other) == snapshot(plain)
+
+
+def test_nan_may_fill_the_first_batch_only(make: Make) -> None:
+    previous = np.array([NAN, NAN, 0.5, 0.5])
+    est, other = make(), make()
+    est.replay(np.ones(4), previous, sizes=[2, 2])
+    other.replay(np.ones(4), [1.0, 1.0, 0.5, 0.5], sizes=[2, 2])
+    assert snapshot(est) == snapshot(other)
+    with pytest.raises(InvalidLoss, match="'previous' must .* nan at index 2"):
+        make().replay(np.ones(4), [NAN, NAN, NAN, 0.5], sizes=[2, 2])
+
+
+def test_a_detector_is_not_given_what_it_would_square_beyond_a_float() -> None:
+    est = Adwin()
+    est.update(1e100)
+    with pytest.raises(InvalidLoss, match="'loss' must be at most 1e\\+100 in size"):
+        est.update(-1.1e100)
+    assert est.n == 1
+
+
+def test_a_step_of_a_settled_estimator_that_overflows_is_refused() -> None:
+    for est in (Oeuvre(b=1.0, c=1.0), Oeuvre(b=1.0, c=1.0, gamma=0.1)):
+        est.update(1.7e308)
+        before = est.to_dict()
+        with pytest.raises(InvalidLoss, match="within the range of a float"):
+            est.update(1.7e308, -1.7e308)
+        with pytest.raises(InvalidLoss, match="within the range of a float"):
+            est.replay([1.7e308], [-1.7e308])
+        assert est.to_dict() == before
+    rising = Oeuvre(b=1e100, c=1e100, gamma=0.1)
+    rising.update(1.0)
+    before = rising.to_dict()
+    with pytest.raises(InvalidLoss, match="within the range of a float"):
+        rising.update(1.0, 1.0, rate=1e200)
+    assert rising.to_dict() == before
+
+
 def test_large_and_negative_losses_are_numbers(make: Make) -> None:
     est = make()
     losses = np.random.default_rng(0).normal(-1e9, 1e8, 100)
@@ -155,6 +230,7 @@ def test_overflow_in_the_burn_in_names_the_step() -> None:
     before = est.to_dict()
     for act in (
         lambda: est.update(1e200, 0.0),
+        lambda: est.update(1e200, 1e200),
         lambda: est.update(0.5, 0.4, rate=1e-320),
         lambda: est.update(1.7e308, -1.7e308),
     ):
@@ -183,7 +259,10 @@ def test_overflow_in_the_burn_in_names_the_step() -> None:
         (lambda: Oeuvre(gamma=True), "'gamma' parameter of Oeuvre must be"),
         (lambda: SlidingWindow(0), "'size' parameter of SlidingWindow must be an int of at least"),
         (lambda: SlidingWindow(2.0), "'size' parameter of SlidingWindow must be an int"),
-        (lambda: SlidingWindow(2**62), "'size' parameter of SlidingWindow must be small enough"),
+        (lambda: SlidingWindow(2**50), "'size' parameter of SlidingWindow must be small enough"),
+        (lambda: SlidingWindow(2**60), "'size' parameter of SlidingWindow must be .* at most 9007"),
+        (lambda: Oeuvre(burn_in=2**63), "'burn_in' parameter of Oeuvre must be .* at most 9007"),
+        (lambda: Oeuvre(gamma="0*sigma"), "'gamma' parameter of Oeuvre must be None, '1/t'"),
         (lambda: FadingFactor(0.0), "'fading' parameter of FadingFactor must be .* above 0"),
         (lambda: FadingFactor(1.1), "'fading' parameter of FadingFactor must be .* at most 1"),
         (lambda: ExponentialMovingAverage(0), "'alpha' parameter of ExponentialMovingAverage"),

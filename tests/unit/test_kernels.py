@@ -73,6 +73,21 @@ def test_plain_kernels_warn_once(tmp_path: Path) -> None:
     assert done.stderr.count("RuntimeWarning: oeuvre runs without its compiled kernels") == 1
 
 
+def test_skipping_init_does_not_take_the_interpreter_down() -> None:
+    class Forgetful(oeuvre.SlidingWindow):
+        def __init__(self) -> None:
+            pass
+
+    for act in (
+        lambda: Forgetful().update(1.0),
+        lambda: Forgetful().replay([1.0]),
+        lambda: Forgetful().to_dict(),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            act()
+    del oeuvre.estimators.KINDS["Forgetful"]
+
+
 def test_import_is_light() -> None:
     """`import oeuvre` brings NumPy and the kernels, nothing heavier."""
     heavy = ["pandas", "torch", "river", "matplotlib", "scipy", "sklearn", "typer", "rich"]

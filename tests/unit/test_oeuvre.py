@@ -149,6 +149,16 @@ def test_retained_share_neither_underflows_nor_divides_by_zero() -> None:
     assert est.log_retained == pytest.approx(math.log1p(-est.weight))
 
 
+@pytest.mark.parametrize("sizes", [None, 4])
+def test_retained_share_folds_under_optimal_weights_too(sizes: int | None) -> None:
+    losses, previous = learner_pairs(5000, seed=11)
+    batches = None if sizes is None else np.full(5000, sizes)
+    est = Oeuvre("constant", b=1.0, c=0.4)
+    course = est.replay(losses, previous, sizes=batches)
+    assert est.to_dict()["state"]["folds"] > 2
+    assert est.log_retained == pytest.approx(np.log1p(-course.weight[1:]).sum(), rel=1e-12)
+
+
 def test_long_stream_agrees_with_extended_precision() -> None:
     steps = 10**6 if COMPILED else 10**5
     losses, previous = learner_pairs(steps, seed=3)
@@ -302,6 +312,27 @@ def test_burn_in_weighs_batches_by_their_size() -> None:
     for values, got in ((means, est.b), (change, est.c)):
         centre = np.average(values, weights=weights)
         assert got**2 == pytest.approx(np.sum(weights * (values - centre) ** 2) / 28)
+
+
+def test_guessed_constants_are_of_a_steps_mean_whatever_its_size() -> None:
+    sizes = [1, 50, 1, 50, 1, 50]
+    still = np.zeros(6)
+    for gamma in (None, "1/t"):
+        course = Oeuvre(gamma=gamma).replay(np.ones(6), np.ones(6), rates=still, sizes=sizes)
+        assert course.variance is not None
+        np.testing.assert_allclose(course.variance, 4 / np.arange(1, 7))
+    # a burn-in in which the model rested leaves the guesses in place
+    warm = Oeuvre(burn_in=4)
+    course = warm.replay(np.ones(8), np.ones(8), rates=np.zeros(8), sizes=[1, 50] * 4)
+    np.testing.assert_allclose(course.weight, [1, 1 / 2, 1 / 3, 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
+
+
+def test_weights_that_depend_on_the_constants_start_anew_with_them() -> None:
+    losses, previous = learner_pairs(60, seed=12)
+    for gamma, restarts in ((None, True), ("sigma", True), ("1/t", False), (0.1, False)):
+        course = Oeuvre(gamma=gamma).replay(losses, previous)
+        assert bool(course.weight[29] == 1.0) is restarts
+        assert bool(course.estimate[29] == losses[29]) is restarts
 
 
 def test_fixed_weights_run_from_the_first_step_without_restart() -> None:

@@ -76,7 +76,10 @@ def test_bad_parts() -> None:
         rates.Schedule(3)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match=r"'step_size' parameter of for_learner must be one"):
         rates.for_learner("omd", 0.1)  # type: ignore[arg-type]
-    for name in ("sgd", 7):
+    for step in (0, -1, 2.5, 10**30):
+        with pytest.raises(InvalidParameter, match=r"'t' parameter of Power must be an int"):
+            rates.Power(0.5)(step)  # type: ignore[arg-type]
+    for name in ("sgd", 7, ["ftl"]):
         with pytest.raises(InvalidParameter, match=r"'name' parameter of for_learner must be"):
             rates.for_learner(name)  # type: ignore[arg-type]
 

@@ -122,6 +122,10 @@ def test_only_estimators_are_saved(tmp_path: Path) -> None:
         (("state", "estimate"), "0.5", "'estimate' in this saved Oeuvre cannot be '0.5'"),
         (("state", "estimate"), float("nan"), "'estimate' in this saved Oeuvre cannot be nan"),
         (("state", "bound"), -1.0, "'bound' in this saved Oeuvre cannot be -1.0"),
+        (("state", "bound"), 0.0, "entries of this saved Oeuvre do not fit each other"),
+        (("state", "gamma"), 7.0, "'gamma' in this saved Oeuvre cannot be 7.0"),
+        (("state", "retained"), 0.0, "'retained' in this saved Oeuvre cannot be 0.0"),
+        (("state", "n"), 2**63, "'n' in this saved Oeuvre cannot be 9223372036854775808"),
     ],
 )
 def test_wrong_entries_are_named(
@@ -145,6 +149,33 @@ def test_a_window_must_fit_its_rings() -> None:
         StateError, match=r"'sums' in this saved SlidingWindow\(size=6\) has 5 entries"
     ):
         SlidingWindow.from_dict(document)
+
+
+def test_a_foreign_format_is_refused_whatever_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps({"format": "other", **Prequential().to_dict()}))
+    with pytest.raises(StateError, match="must be a file that oeuvre.save wrote"):
+        oeuvre.load(path)
+
+
+def test_impossible_averages_and_kinds_with_code_are_refused() -> None:
+    document = Prequential().to_dict()
+    document["state"]["n"] = 5
+    with pytest.raises(StateError, match="do not fit each other"):
+        Prequential.from_dict(document)
+    document = {**Prequential().to_dict(), "kind": "Adwin", "params": {"delta": 0.1}}
+    with pytest.raises(StateError, match="Adwin.* is never written as data"):
+        Estimator.from_dict(document)
+
+
+def test_a_saved_file_has_the_rights_of_a_new_file(tmp_path: Path) -> None:
+    path, plain = tmp_path / "state.json", tmp_path / "plain"
+    plain.write_text("")
+    oeuvre.save(Prequential(), path)
+    assert path.stat().st_mode == plain.stat().st_mode
+    path.chmod(0o600)
+    oeuvre.save(Prequential(), path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_from_dict_on_a_class_takes_that_kind_only() -> None:

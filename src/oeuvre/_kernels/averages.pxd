@@ -1,7 +1,7 @@
 cimport cython
 from libc cimport math
 
-from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, not_enough_data, overflow
+from oeuvre._kernels.checks cimport as_loss, check_unused, not_enough_data, too_large
 
 cpdef double smooth(double mean, double value, double weight) noexcept
 

@@ -7,7 +7,7 @@ the same floats.
 import math
 from typing import Any
 
-from oeuvre._kernels.checks import as_loss, as_previous, as_rate, not_enough_data, overflow
+from oeuvre._kernels.checks import as_loss, check_unused, not_enough_data, too_large
 
 __all__ = ["AverageCore", "WindowCore", "smooth"]
 
@@ -59,7 +59,7 @@ class AverageCore:
             weight = size / mass
         estimate = smooth(self._estimate, loss, weight)
         if not math.isfinite(estimate):
-            raise overflow(loss, loss, 0.0)
+            raise too_large(loss)
         self._squares = squares
         self._mass = mass
         self._weight = weight
@@ -69,10 +69,8 @@ class AverageCore:
     def _take(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
         """Check what was given and take one step."""
         cur = as_loss(loss, "loss")
-        if previous is not None:
-            as_previous(previous, self._n, cur, False)
-        if rate is not None:
-            as_rate(rate)
+        if previous is not None or rate is not None:
+            check_unused(previous, rate, self._n, cur)
         self._advance(cur, size)
 
     def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
@@ -132,10 +130,12 @@ class WindowCore(AverageCore):
 
     def _advance(self, loss: float, size: float) -> None:
         """Take one step; the arguments are finite. All of the state moves, or none."""
+        if self._length == 0:
+            raise AttributeError("This window was not initialised: its __init__ did not run.")
         at = self._n % self._length
         value = loss * size
-        if not math.isfinite(value * self._length):
-            raise overflow(loss, loss, 0.0)
+        if not math.isfinite(2.0 * value * self._length):
+            raise too_large(loss)
         if at == 0:
             self._round_sum = 0.0
             self._round_mass = 0.0

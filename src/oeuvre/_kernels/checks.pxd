@@ -11,6 +11,10 @@ cpdef double as_previous(object value, long long n, double loss, bint required) 
 @cython.locals(number=double)
 cpdef double as_rate(object value) except? -1.0
 
+cpdef object check_unused(object previous, object rate, long long n, double loss)
+
+cpdef object too_large(double loss)
+
 cpdef object not_enough_data()
 
 cpdef object overflow(double loss, double previous, double rate)

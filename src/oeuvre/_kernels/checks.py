@@ -14,9 +14,11 @@ __all__ = [
     "as_rate",
     "batch_mean",
     "batch_means",
+    "check_unused",
     "not_enough_data",
     "overflow",
     "to_float",
+    "too_large",
 ]
 
 
@@ -24,14 +26,18 @@ def to_float(value: Any) -> float:
     """Turn a scalar of any library into a float.
 
     Whatever is not one number comes out as infinity, which every check below refuses: text is
-    not parsed, and an array is not a number even with one entry.
+    not parsed, a date or a masked value is not a number, nor is an array, even with one entry.
     """
-    if isinstance(value, (str, bytes, bytearray)) or getattr(value, "shape", ()) != ():
-        return math.inf
     try:
-        # NumPy and torch scalars have item(), which does not warn about gradients as float() does
-        return float(value.item() if hasattr(value, "item") else value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+        kind = getattr(getattr(value, "dtype", None), "kind", "f")
+        if getattr(value, "shape", ()) != () or kind not in "buif" or getattr(value, "mask", False):
+            return math.inf
+        if hasattr(value, "item"):  # NumPy and torch: unlike float(), no warning about gradients
+            value = value.item()
+        if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+            return math.inf
+        return float(value)
+    except Exception:  # whatever a foreign object raises here, it is not a number
         return math.inf
 
 
@@ -73,6 +79,21 @@ def as_rate(value: Any) -> float:
             f"'rate' must be a finite number of at least 0. Got {value!r:.80} instead."
         )
     return number
+
+
+def check_unused(previous: Any, rate: Any, n: int, loss: float) -> None:
+    """Check what an average is given and does not use."""
+    if previous is not None:
+        as_previous(previous, n, loss, False)
+    if rate is not None:
+        as_rate(rate)
+
+
+def too_large(loss: float) -> InvalidLoss:
+    """Build the error for a loss that takes a sum beyond the range of a float."""
+    return InvalidLoss(
+        f"'loss' must be so small that sums stay within the range of a float. Got {loss!r} instead."
+    )
 
 
 def not_enough_data() -> NotEnoughData:

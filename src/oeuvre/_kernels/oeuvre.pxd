@@ -3,10 +3,13 @@ from libc cimport math
 
 from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, not_enough_data, overflow
 
-cdef int OPTIMAL, HARMONIC, CONSTANT
+cdef int OPTIMAL, HARMONIC, SIGMA, CONSTANT
 cdef double START_B, START_C, FLOOR, SMALL
 
 cpdef double combine(double loss, double previous, double estimate, double gamma) noexcept
+
+@cython.locals(keep=double, mixed=double)
+cpdef double bound_step(double bound, double sigma, double b, double gamma) noexcept
 
 @cython.locals(keep=double, kept=double, moved=double)
 cpdef (double, double, double) bound_terms(
@@ -54,7 +57,7 @@ cdef class OeuvreCore:
     ) except -1
 
     @cython.locals(
-        t=cython.longlong, burning=bint, scale=double, b=double, c=double, gamma=double,
+        t=cython.longlong, values=cython.longlong, burning=bint, scale=double, sigma=double, b=double, c=double, gamma=double,
         bound=double, estimate=double, mass=double, change_mean=double, change_spread=double,
         loss_mean=double, loss_spread=double, p=double, q=double, r=double,
     )

@@ -19,6 +19,7 @@ __all__ = [
     "OeuvreCore",
     "add_moment",
     "batch_scale",
+    "bound_step",
     "bound_terms",
     "combine",
     "fixed_weight",
@@ -32,6 +33,7 @@ WEIGHTS = ("optimal", "1/t", "sigma", "constant")
 """Where the weights come from: Equation 3, 1/t, κσ_t, or one number."""
 OPTIMAL = 0
 HARMONIC = 1
+SIGMA = 2
 CONSTANT = 3
 
 START_B = 2.0
@@ -50,12 +52,19 @@ def combine(loss: float, previous: float, estimate: float, gamma: float) -> floa
     return loss + (1.0 - gamma) * (estimate - previous)
 
 
+def bound_step(bound: float, sigma: float, b: float, gamma: float) -> float:
+    """Equation 2: V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1}."""
+    keep = 1.0 - gamma
+    mixed = gamma * b + keep * sigma
+    return mixed * mixed + keep * keep * bound
+
+
 def bound_terms(
     p: float, q: float, r: float, gamma: float, rate: float, size: float
 ) -> tuple[float, float, float]:
-    """Equation 2 for any weights: V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1}.
+    """Equation 2 for constants that are found later.
 
-    With σ_t = c r(t) this is a quadratic form V↑_t = b² P_t + 2bc Q_t + c² R_t whose terms know
+    With σ_t = c r(t) it is a quadratic form V↑_t = b² P_t + 2bc Q_t + c² R_t whose terms know
     nothing of b and c:
 
         P_t = γ_t²             + (1 − γ_t)² P_{t−1}
@@ -261,23 +270,27 @@ class OeuvreCore:
             b = START_B / scale  # b0 and c0 are of the step's mean, whatever its size
             c = START_C / scale
 
-        # Equations 1 to 5 with the constants so far
-        bound = 0.0
-        if t == 1 or (t == self._burn_in and self._mode == OPTIMAL):
+        # Equations 1 to 5 with the constants so far; where the weights depend on them, the step t0
+        # starts anew
+        sigma = c * rate * scale
+        if t == 1 or (t == self._burn_in and self._mode in (OPTIMAL, SIGMA)):
             gamma = 1.0
             estimate = loss
             bound = b * scale * (b * scale)
         else:
             if self._mode == OPTIMAL:
-                gamma, bound = optimal_step(self._bound, c * rate * scale, b * scale)
+                gamma, bound = optimal_step(self._bound, sigma, b * scale)
             else:
-                gamma = fixed_weight(self._mode, self._value, t, c * rate * scale)
+                gamma = fixed_weight(self._mode, self._value, t, sigma)
+                bound = bound_step(self._bound, sigma, b * scale, gamma)
             estimate = combine(loss, previous, self._estimate, gamma)
 
         # the burn-in's values, and the constants they give
+        values = self._values
         mass = self._mass
         change_mean = change_spread = loss_mean = loss_spread = 0.0
         if burning:
+            values += 1
             mass += size
             change_mean, change_spread = add_moment(
                 mass, self._change_mean, self._change_spread, (loss - previous) / rate, size
@@ -285,14 +298,15 @@ class OeuvreCore:
             loss_mean, loss_spread = add_moment(
                 mass, self._loss_mean, self._loss_spread, loss, size
             )
-            if self._values >= 1:
-                c = math.sqrt(max(FLOOR * mass, change_spread) / (self._values + 1))
-                b = math.sqrt(max(FLOOR * mass, loss_spread) / (self._values + 1))
+            if values >= 2:
+                c = math.sqrt(max(FLOOR * mass, change_spread) / values)
+                b = math.sqrt(max(FLOOR * mass, loss_spread) / values)
 
         p = q = r = 0.0
         if self._mode != OPTIMAL:
             p, q, r = bound_terms(self._p, self._q, self._r, gamma, rate, size)
-            bound = b * (b * p + 2.0 * c * q) + c * c * r
+            if values >= 2 or self._burn_in == 0:
+                bound = b * (b * p + 2.0 * c * q) + c * c * r
         if not (
             math.isfinite(estimate)
             and math.isfinite(bound)
@@ -302,7 +316,7 @@ class OeuvreCore:
             raise overflow(loss, previous, rate)
 
         if burning:
-            self._values += 1
+            self._values = values
             self._mass = mass
             self._change_mean = change_mean
             self._change_spread = change_spread

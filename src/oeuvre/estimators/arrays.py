@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oeuvre._kernels.checks import batch_mean, batch_means
+from oeuvre._kernels.checks import batch_mean, batch_means, to_float
 from oeuvre.errors import InvalidInput, InvalidLoss
 
 __all__ = ["Floats", "Steps", "check_batch", "check_steps"]
@@ -25,16 +25,21 @@ class Steps(NamedTuple):
 
 def column(name: str, values: ArrayLike, error: type[InvalidInput] = InvalidLoss) -> Floats:
     """Return `values` as a contiguous array of floats with one dimension and at least one entry."""
-    if hasattr(values, "detach"):  # a torch tensor, which may carry a gradient or live elsewhere
-        values = values.detach().cpu()
     try:
+        if hasattr(values, "detach") and hasattr(values, "cpu"):
+            values = values.detach().cpu()  # a torch tensor may carry a gradient or live elsewhere
+        if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+            raise TypeError
         raw = np.asarray(values)
-        if raw.dtype.kind not in "buifO":  # text is not parsed, a date is not a number
+        if raw.dtype.kind == "O":
+            raw = np.array([to_float(value) for value in raw.flat]).reshape(raw.shape)
+            if np.isinf(raw).any():
+                raise TypeError
+        if raw.dtype.kind not in "buif":  # text is not parsed, a date is not a number
             raise TypeError
-        if raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat):
-            raise TypeError
-        array = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
+        with np.errstate(over="ignore"):
+            array = np.require(raw, np.float64, ["C", "A"])
+    except Exception:  # whatever a foreign object raises here, it is not an array of numbers
         raise error(f"{name!r} must be an array of numbers. Got {values!r:.80} instead.") from None
     if raw.ndim != 1 or raw.size == 0:
         raise error(

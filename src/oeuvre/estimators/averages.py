@@ -6,7 +6,7 @@ paper's estimator with γ_t = w_t would be the same but for ℓ_{t−1}(z_t), wh
 
 from oeuvre._kernels.averages import AverageCore
 from oeuvre.errors import NotAvailable
-from oeuvre.estimators.base import Estimator, count, nonnegative, number
+from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, number
 from oeuvre.parameters import real
 
 __all__ = ["Average", "ExponentialMovingAverage", "FadingFactor", "Prequential"]
@@ -20,7 +20,7 @@ class Average(AverageCore, Estimator, abstract=True):
     _fields = {
         "n": count,
         "estimate": number,
-        "weight": nonnegative,
+        "weight": fraction,
         "mass": nonnegative,
         "squares": nonnegative,
     }

@@ -14,7 +14,7 @@ from oeuvre._kernels.checks import not_enough_data
 from oeuvre.errors import InvalidLoss, OeuvreError, StateError
 from oeuvre.estimators.arrays import Floats, check_batch, check_steps
 
-__all__ = ["KINDS", "Estimator", "Trajectory", "count", "nonnegative", "number"]
+__all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative", "number"]
 
 Migration: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], tuple[dict[str, Any], ...]]
 
@@ -48,6 +48,11 @@ def number(value: object) -> bool:
 def nonnegative(value: object) -> bool:
     """Tell whether a saved value is a finite float of at least 0."""
     return isinstance(value, float) and 0.0 <= value < math.inf
+
+
+def fraction(value: object) -> bool:
+    """Tell whether a saved value is a float from 0 to 1."""
+    return isinstance(value, float) and 0.0 <= value <= 1.0
 
 
 def count(value: object) -> bool:
@@ -263,9 +268,9 @@ class Estimator(ABC):
             raise StateError(f"The 'params' and 'state' of a saved {kind} must be mappings.")
         try:
             for migrate in found._migrations[version - 1 :]:
-                params, state = migrate(params, state)
+                params, state = migrate(dict(params), dict(state))
             estimator = found(**found._decode_params(params))
-        except (OeuvreError, TypeError, KeyError) as error:
+        except (OeuvreError, TypeError, LookupError, AttributeError) as error:
             raise StateError(f"The 'params' of this saved {kind} do not fit: {error}") from error
         if set(state) != set(found._fields):
             raise StateError(f"The 'state' of a saved {kind} must have {sorted(found._fields)}.")
@@ -273,6 +278,12 @@ class Estimator(ABC):
             if not good(state[name]):
                 raise StateError(f"{name!r} in this saved {kind} cannot be {state[name]!r}.")
         estimator._set_state(state)
+        try:
+            sound = estimator.n == 0 or 0.0 < estimator.effective_n < math.inf
+        except ArithmeticError:
+            sound = False
+        if not sound:
+            raise StateError(f"The entries of this saved {kind} do not fit each other.")
         return estimator
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from oeuvre._kernels.checks import to_float
 from oeuvre._kernels.oeuvre import OeuvreCore
 from oeuvre.errors import NotSerializable
 from oeuvre.estimators.arrays import Floats
-from oeuvre.estimators.base import Estimator, count, nonnegative, number
+from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, number
 from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Oeuvre"]
@@ -25,8 +25,8 @@ class Oeuvre(OeuvreCore, Estimator):
 
         L_t = ℓ_t(z_t) + (1 − γ_t)(L_{t−1} − ℓ_{t−1}(z_t))
 
-    It is unbiased for weights γ_t fixed in advance. They minimise a bound on its variance
-    (Equation 2),
+    It is unbiased for weights γ_t fixed in advance, and with estimated constants from the step
+    `burn_in` on. The weights minimise a bound on its variance (Equation 2),
 
         V↑_t = (γ_t b + (1 − γ_t) σ_t)² + (1 − γ_t)² V↑_{t−1},   V↑_1 = b²,
 
@@ -48,7 +48,8 @@ class Oeuvre(OeuvreCore, Estimator):
     gamma
         None for the optimal weights of Equation 3. Otherwise weights fixed in advance (Equation
         5): "1/t", "sigma" for `γ_t = σ_t`, "2.5*sigma" for `γ_t = 2.5 σ_t` (at most 1), or one
-        number from 0 to 1. They need no restart, so the estimate runs from the first step.
+        number from 0 to 1. Weights of 1/t or one number do not depend on the constants, so the
+        estimate runs from the first step without a restart.
 
     Notes
     -----
@@ -84,9 +85,9 @@ class Oeuvre(OeuvreCore, Estimator):
     _fields = {
         "n": count,
         "estimate": number,
-        "gamma": nonnegative,
+        "gamma": fraction,
         "bound": nonnegative,
-        "retained": nonnegative,
+        "retained": lambda value: fraction(value) and value != 0.0,
         "folds": count,
         "b": nonnegative,
         "c": nonnegative,
@@ -164,7 +165,10 @@ class Oeuvre(OeuvreCore, Estimator):
 
     @property
     def effective_n(self) -> float:
-        """b²/V↑_t: how many losses of a model that stands still would be worth as much."""
+        """b²/V↑_t: how many losses of a model that stands still would be worth as much.
+
+        Like `variance`, it means little before the step `burn_in`.
+        """
         self._check_started()
         return self._b * self._b / self._bound
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from oeuvre._kernels.averages import WindowCore
-from oeuvre._kernels.checks import as_loss, as_previous, as_rate
+from oeuvre._kernels.checks import as_loss, check_unused
 from oeuvre.errors import InvalidLoss, MissingExtra, NotSerializable, StateError
 from oeuvre.estimators.averages import Average
 from oeuvre.estimators.base import nonnegative, number
@@ -110,10 +110,7 @@ class DetectorWindow(Average, abstract=True):
                 f"'loss' must be at most {LARGEST:g} in size, for a detector squares it. "
                 f"Got {cur!r} instead."
             )
-        if previous is not None:
-            as_previous(previous, self._n, cur, False)
-        if rate is not None:
-            as_rate(rate)
+        check_unused(previous, rate, self._n, cur)
         return cur
 
     def _replay(
@@ -137,6 +134,10 @@ class DetectorWindow(Average, abstract=True):
     def _set_state(self, state: Mapping[str, Any]) -> None:
         super()._set_state(state)
         self._detector = state["detector"]
+
+    @classmethod
+    def _decode_params(cls, params: dict[str, Any]) -> dict[str, Any]:
+        raise NotSerializable(f"{cls.__name__}({params}) is never written as data.")
 
     def _encode_params(self) -> dict[str, Any]:
         raise NotSerializable(
@@ -221,7 +222,9 @@ class DriftWindow(DetectorWindow):
     DriftWindow(detector=PageHinkley(threshold=2.0))
     """
 
-    __slots__ = ()
+    __slots__ = ("_binary",)
+
+    _binary: bool
 
     def __init__(self, detector: Detector) -> None:
         if isinstance(detector, type) or not (
@@ -229,7 +232,12 @@ class DriftWindow(DetectorWindow):
         ):
             wanted = "a drift detector with 'update' and 'drift_detected'"
             raise invalid("DriftWindow", "detector", wanted, detector)
-        self._params = {"detector": detector}
+        try:
+            pattern = copy.deepcopy(detector)
+        except Exception:
+            raise invalid("DriftWindow", "detector", "possible to copy", detector) from None
+        self._params = {"detector": pattern}
+        self._binary = any(c.__name__ == "BinaryDriftDetector" for c in type(detector).__mro__)
         self._configure(1.0, 0.0)
         self.reset()
 
@@ -247,7 +255,7 @@ class DriftWindow(DetectorWindow):
 
     def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
         cur = self._check(loss, previous, rate)
-        if any(kind.__name__ == "BinaryDriftDetector" for kind in type(self._detector).__mro__):
+        if self._binary:
             if cur not in (0.0, 1.0):
                 name = type(self._detector).__name__
                 raise InvalidLoss(f"'loss' must be 0 or 1 for {name}. Got {loss!r} instead.")
