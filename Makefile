@@ -16,12 +16,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(INSTALL) 'setuptools>=77' 'cython>=3.1,<4'
 	$(INSTALL) --no-build-isolation -e '.[demo]'
-	touch .venv/kernels $@
+	touch $@ .venv/kernels
 
 .venv/ready: .venv/demo
 	@echo 'Adding what the tests need, River and PyTorch among it.'
 	$(INSTALL) --no-build-isolation -e '.[dev]'
-	touch .venv/kernels $@
+	touch $@ .venv/kernels
 
 # the kernels, compiled in place again where one has changed
 .venv/kernels: .venv/demo $(KERNELS)

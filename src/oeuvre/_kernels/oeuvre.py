@@ -1,8 +1,8 @@
 """The paper's recursions, Equations 1 to 5, and the state they advance.
 
 The functions at the top are the arithmetic; `OeuvreCore` holds one stream's state and is the base
-of the public `Oeuvre`. Compiled by Cython with the types of `oeuvre.pxd`; the same lines run as
-plain Python and give the same floats.
+of the public `Oeuvre`. They share one module so that the compiler inlines the arithmetic. Cython
+compiles it with the types of `oeuvre.pxd`; the same lines run as plain Python, to the same floats.
 
 Symbols: gamma is the weight γ_t, bound is V↑_t, sigma is σ_t = c r(t), b bounds the standard
 deviation of a loss. A batch of B samples is one observation with b/√B and σ_t/√B in their place.
