@@ -6,6 +6,7 @@ estimated in the burn-in, or given.
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -119,7 +120,8 @@ def for_learner(name: str, step_size: RateLike = "1/sqrt(t)") -> Rate:
         "ftl" (follow the leader on strongly convex losses, such as a running mean), "ftrl"
         (regularised: online ridge regression), "rda" (regularised dual averaging), "iol" (implicit
         online learning), "omd" (online mirror descent: online gradient descent, Hedge) or
-        "omd with averaging" (Polyak's average of the iterates). Case does not matter.
+        "omd with averaging" (Polyak's average of the iterates). Case does not matter, and hyphens
+        or underscores may stand for the spaces.
     step_size
         η_t of "iol" and "omd", whose stability is of that order.
 
@@ -131,7 +133,7 @@ def for_learner(name: str, step_size: RateLike = "1/sqrt(t)") -> Rate:
     >>> rates.for_learner("omd", step_size="constant")
     rates.Power(0.0)
     """
-    key = name.casefold() if isinstance(name, str) else None
-    if key is None or key not in LEARNERS:
+    key = re.sub("[-_]", " ", name.casefold()) if isinstance(name, str) else ""
+    if key not in LEARNERS:
         raise invalid("for_learner", "name", "one of " + ", ".join(map(repr, LEARNERS)), name)
     return make(LEARNERS[key] or step_size, "for_learner", "step_size")

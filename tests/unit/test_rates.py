@@ -1,5 +1,7 @@
 """Stability rates: the paper's table, words and schedules."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,8 @@ from tests.conftest import learner_pairs
 def test_table_of_the_paper(learner: str, exponent: float) -> None:
     assert rates.for_learner(learner) == rates.Power(exponent)
     assert rates.for_learner(learner.lower()) == rates.Power(exponent)
+    assert rates.for_learner(learner.replace(" ", "-")) == rates.Power(exponent)
+    assert rates.for_learner(learner.replace(" ", "_")) == rates.Power(exponent)
 
 
 @pytest.mark.parametrize("learner", ["iol", "omd"])
@@ -66,27 +70,27 @@ def test_a_schedule_a_power_and_rates_at_each_step_are_one() -> None:
 @pytest.mark.parametrize("bad", ["1/t^2", 3, None, 0.5])
 def test_bad_rates(bad: object) -> None:
     with pytest.raises(InvalidParameter, match=r"'rate' parameter of Oeuvre must be .*Got"):
-        Oeuvre(bad)  # type: ignore[arg-type]
+        Oeuvre(bad)
 
 
 def test_bad_parts() -> None:
     with pytest.raises(InvalidParameter, match=r"'exponent' parameter of Power must be"):
         rates.Power(-1.0)
     with pytest.raises(InvalidParameter, match=r"'function' parameter of Schedule must be"):
-        rates.Schedule(3)  # type: ignore[arg-type]
+        rates.Schedule(3)
     with pytest.raises(InvalidParameter, match=r"'step_size' parameter of for_learner must be one"):
-        rates.for_learner("omd", 0.1)  # type: ignore[arg-type]
+        rates.for_learner("omd", 0.1)
     for step in (0, -1, 2.5, 10**30):
         with pytest.raises(InvalidParameter, match=r"'t' parameter of Power must be an int"):
-            rates.Power(0.5)(step)  # type: ignore[arg-type]
+            rates.Power(0.5)(step)
     for name in ("sgd", 7, ["ftl"]):
         with pytest.raises(InvalidParameter, match=r"'name' parameter of for_learner must be"):
-            rates.for_learner(name)  # type: ignore[arg-type]
+            rates.for_learner(name)
 
 
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "1", None])
-def test_a_schedule_that_goes_wrong_leaves_the_state_as_it_was(value: object) -> None:
-    est = Oeuvre(lambda t: 0.5 if t < 5 else value)  # type: ignore[arg-type, return-value]
+def test_a_schedule_that_goes_wrong_leaves_the_state_as_it_was(value: Any) -> None:
+    est = Oeuvre(lambda t: 0.5 if t < 5 else value)
     est.replay(np.ones(4), np.ones(4))
     before = est._get_state()
     with pytest.raises(InvalidInput, match="'rate' must be a finite number of at least 0"):

@@ -99,7 +99,7 @@ def test_the_systems_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> 
 def test_only_estimators_are_saved(tmp_path: Path) -> None:
     for wrong in (3, str(tmp_path)):
         with pytest.raises(InvalidParameter, match="'obj' parameter of save must be an estimator"):
-            oeuvre.save(wrong, tmp_path / "x.json")  # type: ignore[arg-type]
+            oeuvre.save(wrong, tmp_path / "x.json")
 
 
 @pytest.mark.parametrize(
