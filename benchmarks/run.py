@@ -161,7 +161,6 @@ def replays() -> list[str]:
     lists = losses.tolist(), previous.tolist()
     few = 20_000
     short = lists[0][:few], lists[1][:few]
-    window = oeuvre.SlidingWindow(100)
     times = best(
         {
             "a loop in plain Python": (lambda: PlainOeuvre(1.0, 1.0).replay(*short), few),
@@ -170,7 +169,6 @@ def replays() -> list[str]:
                 PAIRS,
             ),
             "`Oeuvre().replay`": (lambda: oeuvre.Oeuvre().replay(losses, previous), PAIRS),
-            "`SlidingWindow(100).replay`": (lambda: window.replay(losses), PAIRS),
         }
     )
     plain = times["a loop in plain Python"]

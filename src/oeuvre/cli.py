@@ -20,6 +20,7 @@ except ImportError:
 
 __all__ = ["app", "main"]
 
+BURN_IN = 30
 LATER = 100
 """The demo tells the error of the steps after this one too: by then the burn-in is forgotten."""
 
@@ -73,7 +74,7 @@ def demo(
     out.parent.mkdir(parents=True, exist_ok=True)
 
     estimators: dict[str, Estimator] = {
-        "OEUVRE": Oeuvre(rates.for_learner(task.LEARNER)),
+        "OEUVRE": Oeuvre(rates.for_learner(task.LEARNER), burn_in=BURN_IN),
         "prequential mean": Prequential(),
         "sliding window of 100": SlidingWindow(100),
     }
@@ -115,7 +116,7 @@ def demo(
         truth,
         course,
         deviation=deviation,
-        burn_in=30,
+        burn_in=BURN_IN,
         title=title,
         ylabel="expected squared error",
     )

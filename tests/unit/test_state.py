@@ -194,10 +194,14 @@ def test_an_older_version_migrates(
     est.replay(*pairs)
     oeuvre.save(est, path)
 
-    def rename(params: dict[str, Any], state: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def rename(
+        params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"hold": params.pop("burn_in"), **params}, state
 
-    def rename_back(params: dict[str, Any], state: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def rename_back(
+        params: dict[str, Any], state: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"burn_in": params.pop("hold"), **params}, {**state, "folds": state["folds"] + 1}
 
     monkeypatch.setattr(Oeuvre, "_migrations", (rename, rename_back))

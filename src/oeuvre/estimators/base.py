@@ -16,7 +16,8 @@ from oeuvre.estimators.arrays import Floats, check_batch, check_steps
 
 __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative", "number"]
 
-Migration: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], tuple[dict[str, Any], ...]]
+Document: TypeAlias = dict[str, Any]
+Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
 
 KINDS: dict[str, type["Estimator"]] = {}
 """Every estimator by its name, as a saved state names it."""
