@@ -1,6 +1,7 @@
 """One tree of errors. Each message names the argument, what it must be and what it got."""
 
 __all__ = [
+    "DataError",
     "InvalidInput",
     "InvalidLoss",
     "InvalidParameter",
@@ -47,3 +48,7 @@ class NotSerializable(OeuvreError, TypeError):
 
 class MissingExtra(OeuvreError, ImportError):
     """An optional dependency is not installed; the message holds the command that installs it."""
+
+
+class DataError(OeuvreError, OSError):
+    """A public data set is missing or not what it should be; the message says what to put where."""

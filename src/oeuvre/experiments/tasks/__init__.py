@@ -1,0 +1,60 @@
+"""The tasks of the paper: learners whose true loss is known, or estimated well."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from oeuvre.experiments.tasks.base import Stream, Task
+from oeuvre.experiments.tasks.drift import DriftingRegression
+from oeuvre.experiments.tasks.experts import ExpertAdvice
+from oeuvre.experiments.tasks.linear import LinearRegression
+from oeuvre.experiments.tasks.logistic import LogisticRegression
+from oeuvre.experiments.tasks.neural import NeuralNetwork
+
+__all__ = [
+    "GROUPS",
+    "PAPER",
+    "DriftingRegression",
+    "ExpertAdvice",
+    "LinearRegression",
+    "LogisticRegression",
+    "NeuralNetwork",
+    "Stream",
+    "Task",
+    "choose",
+]
+
+GROUPS: dict[str, tuple[Task, ...]] = {
+    "linear": tuple(
+        LinearRegression(dimension, noise)
+        for noise in (0.005, 0.05, 0.5)
+        for dimension in (25, 50, 100, 200)
+    ),
+    "experts": tuple(
+        ExpertAdvice(distribution, experts)
+        for distribution in ("beta", "bernoulli")
+        for experts in (25, 50, 100, 200)
+    ),
+    "logistic": (LogisticRegression(),),
+    "neural": tuple(
+        NeuralNetwork(data, samples) for samples in (128, 8) for data in ("mnist", "fashion_mnist")
+    ),
+    "drift": tuple(
+        DriftingRegression(data)
+        for data in ("bike_sharing_uci", "toulouse_bikes", "chick_weights", "wine_quality")
+    ),
+    "emnist": tuple(NeuralNetwork("emnist", samples) for samples in (128, 8)),
+}
+"""Every task by the word of the command line."""
+
+PAPER = ("linear", "experts", "logistic", "neural", "drift")
+"""What runs if nothing is named. EMNIST, a download of half a gigabyte, runs when it is."""
+
+
+def choose(groups: Iterable[str], *, quick: bool = False) -> list[Task]:
+    """Return the tasks of some groups; if `quick`, networks are trained for one epoch only."""
+    tasks = [task for group in groups for task in GROUPS[group]]
+    if quick:
+        return [
+            replace(task, epochs=1) if isinstance(task, NeuralNetwork) else task for task in tasks
+        ]
+    return tasks
