@@ -1,6 +1,9 @@
 """The command line: parse, call, print."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +14,10 @@ from oeuvre.errors import MissingExtra, OeuvreError
 
 try:
     import typer
-    from rich.console import Console, Group
+    from rich.console import Console
+    from rich.console import Group as Together
     from rich.live import Live
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
     from rich.table import Table
 except ImportError:
     sys.exit("The command line needs Typer and Rich: pip install 'oeuvre[cli]'")
@@ -46,6 +50,19 @@ def check_png(path: Path) -> Path:
     return path
 
 
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Say how to install what an import finds missing."""
+    try:
+        yield
+    except MissingExtra:
+        raise
+    except ImportError as error:
+        raise MissingExtra(
+            f"{what} needs {error.name}, which is not installed: pip install 'oeuvre[{extra}]'"
+        ) from error
+
+
 @app.callback()
 def common(
     version: Annotated[
@@ -64,13 +81,9 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Which stream.")] = 3,
 ) -> None:
     """Train a regression model online and watch three estimates of its loss beside the truth."""
-    try:
+    with needing("The demo", "demo"):
         from oeuvre.experiments import demo as task
         from oeuvre.report import figures
-    except ImportError as error:
-        raise MissingExtra(
-            f"The demo needs {error.name}, which is not installed: pip install 'oeuvre[demo]'"
-        ) from error
     out.parent.mkdir(parents=True, exist_ok=True)
 
     estimators: dict[str, Estimator] = {
@@ -108,7 +121,7 @@ def demo(
             deviation.append(estimators["OEUVRE"].variance ** 0.5)
             if t % 50 == 0 or t == steps:
                 progress.update(bar, completed=t)
-                live.update(Group(table(t), progress))
+                live.update(Together(table(t), progress))
 
     truth = course.pop("true loss")
     title = "A linear model learning online (scikit-learn's diabetes data, averaged SGD)"
@@ -124,9 +137,76 @@ def demo(
     console.print(f"\nThe picture is in {out}")
 
 
+class Group(StrEnum):
+    """What can be reproduced."""
+
+    LINEAR = "linear"
+    EXPERTS = "experts"
+    LOGISTIC = "logistic"
+    NEURAL = "neural"
+    DRIFT = "drift"
+    EMNIST = "emnist"
+
+
+@app.command()
+def reproduce(
+    groups: Annotated[
+        list[Group] | None,
+        typer.Argument(help="Which experiments of the paper; all but emnist if none is named."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="How many runs of each; 10, or 2 if quick.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer seeds, and one epoch for the networks.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Where results go; out/paper, or out/quick if quick."),
+    ] = None,
+) -> None:
+    """Run the paper's experiments, judge its claims, draw its figures.
+
+    A run that was stopped goes on where it was. Data sets are looked for in the folders that the
+    environment variable OEUVRE_DATA lists, then downloaded.
+    """
+    with needing("The reproduction", "paper"):
+        from oeuvre.experiments import reproduce as steps
+        from oeuvre.experiments import results, tasks
+    folder = out or Path("out/quick" if quick else "out/paper")
+    names = [group.value for group in groups or ()] or list(tasks.PAPER)
+    sweep = steps.prepare(names, folder, seeds=seeds or (2 if quick else 10), quick=quick)
+    console = Console()
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("running", total=len(sweep.jobs))
+        for job in sweep.run(jobs or -1):
+            progress.update(bar, advance=1, description=job.task.name)
+        progress.update(bar, description="all runs done")
+        bar = progress.add_task("judging and drawing", total=None)
+        board = steps.conclude(sweep, folder)
+        progress.update(bar, total=1, completed=1)
+    verdicts = results.judge(board)
+    table = Table(title="OEUVRE beside the best baseline of each cell", title_justify="left")
+    for place, name in enumerate(results.SUMMARY):
+        table.add_column(name, justify="left" if place < 2 else "right")
+    for row in results.summary_rows(board):
+        table.add_row(*row)
+    console.print(table)
+    for verdict in ("holds", "holds in part", "does not hold here"):
+        count = sum(finding.verdict == verdict for _, finding in verdicts)
+        console.print(f"{count:3d} of {len(verdicts)} claims: {verdict}")
+    console.print(f"\nClaims, tables and figures are in {folder / 'results.md'}")
+
+
 def main() -> None:
     """Run the command line; a mistake of the user's is one line, not a trace."""
     try:
         app()
     except (OeuvreError, OSError) as error:
         sys.exit(f"oeuvre: {error}")
+    except KeyboardInterrupt:
+        sys.exit("oeuvre: stopped")

@@ -1,0 +1,53 @@
+"""From the names of some tasks to a page of results: what `oeuvre reproduce` does."""
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from oeuvre import atomic
+from oeuvre.errors import MissingExtra
+from oeuvre.experiments import datasets, pictures, results, tasks
+from oeuvre.experiments.board import Board
+from oeuvre.experiments.sweep import Sweep
+from oeuvre.parameters import integer, invalid
+from oeuvre.report import figures
+
+__all__ = ["conclude", "prepare"]
+
+
+def prepare(groups: Iterable[str], out: Path, *, seeds: int = 10, quick: bool = False) -> Sweep:
+    """Return the sweep over some groups of tasks, with all it needs at hand.
+
+    Its finished work is kept under `out`. Iterate over `run()` to do it, then `conclude`.
+
+    Raises DataError if a data set is neither in `OEUVRE_DATA` nor to be had from the network.
+    """
+    names = list(dict.fromkeys(groups))
+    for name in names:
+        if name not in tasks.GROUPS:
+            words = ", ".join(map(repr, tasks.GROUPS))
+            raise invalid("reproduce", "groups", f"some of {words}", name)
+    integer("reproduce", "seeds", seeds, 1)
+    sweep = Sweep(tasks.choose(names, quick=quick), seeds, out / "cells")
+    if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks) and not find_spec(
+        "torch"
+    ):
+        raise MissingExtra(
+            "The neural task needs PyTorch, which is not installed: pip install 'oeuvre[paper]'"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    datasets.ensure(key for task in sweep.tasks for key in task.datasets)
+    return sweep
+
+
+def conclude(sweep: Sweep, out: Path) -> Board:
+    """Judge a sweep that is done; write the page, the figures and the board under `out`."""
+    board = Board(sweep.scores())
+    (out / "results").mkdir(parents=True, exist_ok=True)
+    drawn = []
+    for name, figure in pictures.draw(sweep, board):
+        figures.save(figure, out / "results" / name)
+        drawn.append(name)
+    atomic.write_bytes(out / "board.csv", board.table.write_csv().encode())
+    atomic.write_bytes(out / "results.md", results.page(sweep, board, drawn).encode())
+    return board

@@ -1,0 +1,189 @@
+"""The page of results: every claim with our figure and the verdict, tables and figures."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from oeuvre.experiments import judging, paper
+from oeuvre.experiments.board import Board
+from oeuvre.experiments.datasets import DATASETS
+from oeuvre.experiments.judging import Finding
+from oeuvre.experiments.paper import Claim
+from oeuvre.experiments.pictures import settings_of
+from oeuvre.experiments.sweep import Sweep
+from oeuvre.experiments.tasks import DriftingRegression, choose
+
+__all__ = ["SUMMARY", "judge", "page", "summary_rows"]
+
+TITLES = {
+    "linear": "Linear regression",
+    "experts": "Expert advice",
+    "logistic": "Logistic regression",
+    "neural": "Neural networks",
+    "drift": "Drifting data",
+}
+SUMMARY = ("task", "truth", "cells", "RMSE / best", "worst cell", "RMSE / median", "MAE / best")
+CAPTIONS = {
+    "representative": "A representative run: the seed whose RMSE of OEUVRE is the median.",
+    "linear": "OEUVRE beside the best and the median baseline; bars are deviations over seeds.",
+    "linear-all": "OEUVRE and every baseline at its best setting.",
+    "experts": "OEUVRE beside the best and the median baseline.",
+    "experts-all": "OEUVRE and every baseline at its best setting.",
+    "neural": "Every estimator at its best setting, against the paper's truth of 1,024 samples.",
+    "neural-sharp": "The same against the loss on the whole test set, at every tenth step.",
+}
+
+
+def judge(board: Board) -> list[tuple[Claim, Finding]]:
+    """Return the claims that the groups on the board allow to judge, with what was found."""
+    groups = set(board.table["group"])
+    return [
+        (claim, claim.judge(board)) for claim in paper.CLAIMS if groups.issuperset(claim.groups)
+    ]
+
+
+def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
+    """Write the page in Markdown; figures are looked for in the folder `results` beside it."""
+    groups = board.table["group"].unique(maintain_order=True).to_list()
+    verdicts = judge(board)
+    counts = Counter(finding.verdict for _, finding in verdicts)
+    parts = [
+        "# The paper's results, reproduced",
+        introduction(sweep),
+        f"Of {len(verdicts)} claims judged, {counts['holds']} hold, {counts['holds in part']} hold "
+        f"in part and {counts['does not hold here']} do not hold here.",
+        "## Overview",
+        "OEUVRE's error as a ratio to that of the best baseline, chosen in hindsight in each cell "
+        "for its RMSE, and to the median over all settings of all baselines: geometric means over "
+        "the cells.",
+        markdown(SUMMARY, summary_rows(board), numbers=5),
+    ]
+    overall = [pair for pair in verdicts if len(pair[0].groups) > 1]
+    if overall:
+        parts += ["## Over all tasks", claims(overall)]
+    for group in groups:
+        own = [pair for pair in verdicts if pair[0].groups == (group,)]
+        parts += [f"## {TITLES[group]}"]
+        parts += [claims(own)] if own else []
+        parts += ["Mean over the seeds ± standard deviation:", cell_table(board, group)]
+        if group == "drift":
+            parts += drift_tables(sweep, board)
+        parts += [
+            f"![{CAPTIONS.get(name, f'The run on {name}.')}](results/{name}.png)\n\n"
+            f"*{CAPTIONS.get(name, 'Each estimator at its best setting, beside OEUVRE.')}*"
+            for name in figures
+            if name.startswith(group) or (group == "logistic" and name == "representative")
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def introduction(sweep: Sweep) -> str:
+    """Say what was run and how words are read."""
+    seeds = max(job.seed for job in sweep.jobs) + 1
+    whole = choose(dict.fromkeys(task.group for task in sweep.tasks))
+    if seeds >= 10 and set(whole) <= set(sweep.tasks):
+        made = f"`make paper` wrote this page, from {seeds} seeds of each task that has any."
+    else:
+        made = f"A short run, with {seeds} seeds: `make paper` runs all of it."
+    return (
+        f"{made} The tasks are the paper's; where it is silent, the docstrings of "
+        "`oeuvre.experiments.tasks` say what was chosen. Metrics are over all steps, burn-in "
+        f'included. Words are read as numbers: "comparable", "competitive" or "close" is at most '
+        f'{judging.CLOSE:g} times the other, "significantly lower" at most {judging.CLEAR:g} '
+        f'times, "much worse" at least {judging.MUCH:g} times. A claim holds if it does in every '
+        "cell it is about, and does not hold here if it does in none. Baselines stand at their "
+        "best settings, tuned with the truth."
+    )
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
+    """Write a table; its last `numbers` columns are set flush right."""
+    words = len(header) - numbers
+    marks = ["---"] * words + ["---:"] * numbers
+    lines = [header, marks, *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def summary_rows(board: Board) -> list[tuple[str, ...]]:
+    """Return our rows of the summary: task, truth, cells and four ratios."""
+    return [
+        (
+            TITLES[row["group"]],
+            row["truth"],
+            str(row["cells"]),
+            f"{row['rmse_to_best']:.2f}",
+            f"{row['worst']:.2f}",
+            f"{row['rmse_to_median']:.2f}",
+            f"{row['mae_to_best']:.2f}",
+        )
+        for row in board.summary().filter(family="OEUVRE").iter_rows(named=True)
+    ]
+
+
+def claims(pairs: Iterable[tuple[Claim, Finding]]) -> str:
+    """Write what the paper says, what was found, the verdict and the likely reason."""
+    header = ("where", "the paper says", "here", "verdict", "likely reason")
+    rows = [
+        (
+            claim.where,
+            claim.says,
+            finding.figures,
+            f"**{finding.verdict}**",
+            "" if finding.verdict == "holds" else claim.reason,
+        )
+        for claim, finding in pairs
+    ]
+    return markdown(header, rows)
+
+
+def cell_table(board: Board, group: str) -> str:
+    """Write OEUVRE and the best baseline of each cell, against each truth."""
+    header = (
+        "cell",
+        "best baseline",
+        "its RMSE",
+        "OEUVRE's",
+        "ratio",
+        "MAE ratio",
+        "OEUVRE's bias",
+    )
+    rows = []
+    for task in board.tasks(group):
+        for truth in board.table.filter(task=task)["truth"].unique(maintain_order=True):
+            ours, best = board.row(task, truth=truth), board.best_baseline(task, truth)
+            rows.append(
+                (
+                    task if truth == "paper" else f"{task}, {truth} truth",
+                    f"{best['family']} {settings_of(best['setting'])}".strip(),
+                    *(f"{row['rmse']:.3g} ± {row['rmse_spread']:.2g}" for row in (best, ours)),
+                    f"{ours['rmse_to_best']:.2f}",
+                    f"{ours['mae_to_best']:.2f}",
+                    f"{ours['bias']:+.2g} ± {ours['bias_spread']:.2g}",
+                )
+            )
+    return markdown(header, rows, numbers=5)
+
+
+def drift_tables(sweep: Sweep, board: Board) -> list[str]:
+    """Write the paper's tables of the drifting data with ours beside them."""
+    parts = []
+    for task in sweep.tasks:
+        if isinstance(task, DriftingRegression):
+            rows = []
+            for family, printed in paper.DRIFT_TABLES[task.data].items():
+                row = board.row(task.name, family)
+                ours = (row["rmse"], row["mae"], row["bias"])
+                pairs = zip(printed, ours, strict=True)
+                rows.append((family, *(f"{x:.4f}" for pair in pairs for x in pair)))
+            header = (
+                "estimator",
+                "RMSE, paper",
+                "here",
+                "MAE, paper",
+                "here",
+                "bias, paper",
+                "here",
+            )
+            parts += [f"### {DATASETS[task.data].title}", markdown(header, rows, numbers=6)]
+    return parts
