@@ -6,6 +6,7 @@ least `MUCH` times. Unless a claim says otherwise, each baseline stands at its b
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from oeuvre.experiments.sweep import BASELINES
 __all__ = ["CLEAR", "CLOSE", "MUCH", "Finding", "Judge"]
 
 CLOSE, CLEAR, MUCH = 1.1, 0.9, 1.5
+NAMES = {"rmse": "RMSE", "mae": "MAE", "bias": "|bias|"}
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,8 @@ def within(column: str, limit: float, *prefixes: str, sizes: Iterable[int] = ())
     def judge(board: Board) -> Finding:
         values = board.ratios(cells(board, *prefixes, sizes=sizes), column)
         checks = [value <= limit for value in values]
-        metric, other = column.upper().split("_TO_")
-        name = "|bias|" if metric == "BIAS" else metric
-        text = f"{name} {span(values)} times that of the {other.lower()} baseline"
+        metric, other = column.split("_to_")
+        text = f"{NAMES[metric]} {span(values)} times that of the {other} baseline"
         if len(values) > 1:
             text += f"; at most {limit:g} in {sum(checks)} of {len(values)} cells"
         return Finding(checks, text)
@@ -73,8 +74,7 @@ def lowest(metrics: Iterable[str], *prefixes: str, factor: float = 1.0) -> Judge
                 others = [size(board, task, family, metric) for family in BASELINES]
                 ratios.append(size(board, task, "OEUVRE", metric) / min(others))
             checks += [ratio <= factor for ratio in ratios]
-            name = "|bias|" if metric == "bias" else metric.upper()
-            texts.append(f"{name} {span(ratios)}")
+            texts.append(f"{NAMES[metric]} {span(ratios)}")
         return Finding(checks, "over the lowest of the baselines: " + ", ".join(texts))
 
     return judge
@@ -161,7 +161,7 @@ def worst_is_ema(board: Board) -> Finding:
             for task in cells(board, "experts")
         ]
         checks += [family == "EMA" for family in worst]
-        texts.append(f"by {metric if metric == 'bias' else metric.upper()} in {worst.count('EMA')}")
+        texts.append(f"by {NAMES[metric]} in {worst.count('EMA')}")
     return Finding(checks, f"EMA is worst {', '.join(texts)} of {len(worst)} cells")
 
 
@@ -257,10 +257,30 @@ def third(board: Board) -> Finding:
     return Finding([set(found[:2]) == {"EMA", "SW"}, found[2] == "OEUVRE"], ranking(board, task))
 
 
-def close_by_all_metrics(board: Board) -> Finding:
-    """Judge whether we are close to the best baseline by all metrics on the drifting data."""
-    tasks = cells(board, "drift")
-    values = {metric: board.ratios(tasks, f"{metric}_to_best") for metric in METRICS}
-    texts = [f"{'|bias|' if m == 'bias' else m.upper()} {span(v)}" for m, v in values.items()]
-    checks = [value <= CLOSE for each in values.values() for value in each]
-    return Finding(checks, f"over the best baseline: {', '.join(texts)}")
+def close(metrics: Iterable[str], *prefixes: str) -> Judge:
+    """Judge whether we are close to the best baseline by some metrics, in every cell."""
+
+    def judge(board: Board) -> Finding:
+        tasks = cells(board, *prefixes)
+        values = {metric: board.ratios(tasks, f"{metric}_to_best") for metric in metrics}
+        texts = [f"{NAMES[metric]} {span(found)}" for metric, found in values.items()]
+        checks = [value <= CLOSE for found in values.values() for value in found]
+        return Finding(checks, f"over the best baseline: {', '.join(texts)}")
+
+    return judge
+
+
+def best_varies(board: Board) -> Finding:
+    """Judge whether the best baseline is another one in other cells."""
+    found = Counter(board.best_baseline(task)["family"] for task in board.tasks())
+    text = ", ".join(f"{family} in {count}" for family, count in found.most_common())
+    return Finding([len(found) > 1], f"best by RMSE: {text} cells")
+
+
+def worse_when_abrupt(board: Board) -> Finding:
+    """Judge whether we lose more on the wine, red then white, than where drift is gradual."""
+    ratios = {task: board.ratios([task], "rmse_to_best")[0] for task in cells(board, "drift")}
+    abrupt = ratios["drift-wine_quality"]
+    gradual = [ratios["drift-bike_sharing_uci"], ratios["drift-toulouse_bikes"]]
+    text = f"RMSE over the best baseline {abrupt:.2f} on the wine, {span(gradual)} on the bikes"
+    return Finding([abrupt > ratio for ratio in gradual], text)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from oeuvre.experiments import judging, paper
 from oeuvre.experiments.board import Board
@@ -64,16 +65,23 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
         own = [pair for pair in verdicts if pair[0].groups == (group,)]
         parts += [f"## {TITLES[group]}"]
         parts += [claims(own)] if own else []
-        parts += ["Mean over the seeds ± standard deviation:", cell_table(board, group)]
+        parts += ["Means over the seeds, ± their standard deviation:", cell_table(board, group)]
         if group == "drift":
             parts += drift_tables(sweep, board)
         parts += [
-            f"![{CAPTIONS.get(name, f'The run on {name}.')}](results/{name}.png)\n\n"
-            f"*{CAPTIONS.get(name, 'Each estimator at its best setting, beside OEUVRE.')}*"
+            f"![{caption(name)}](results/{name}.png)\n\n*{caption(name)}*"
             for name in figures
             if name.startswith(group) or (group == "logistic" and name == "representative")
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def caption(figure: str) -> str:
+    """Say what a figure shows."""
+    data = figure.removeprefix("drift-")
+    if data in DATASETS:
+        return f"{DATASETS[data].title}: OEUVRE beside each estimator at its best setting."
+    return CAPTIONS[figure]
 
 
 def introduction(sweep: Sweep) -> str:
@@ -91,7 +99,7 @@ def introduction(sweep: Sweep) -> str:
         f'{judging.CLOSE:g} times the other, "significantly lower" at most {judging.CLEAR:g} '
         f'times, "much worse" at least {judging.MUCH:g} times. A claim holds if it does in every '
         "cell it is about, and does not hold here if it does in none. Baselines stand at their "
-        "best settings, tuned with the truth."
+        "best settings, tuned with the truth. `board.csv` beside the page has every setting."
     )
 
 
@@ -122,19 +130,21 @@ def summary_rows(board: Board) -> list[tuple[str, ...]]:
 
 
 def claims(pairs: Iterable[tuple[Claim, Finding]]) -> str:
-    """Write what the paper says, what was found, the verdict and the likely reason."""
-    header = ("where", "the paper says", "here", "verdict", "likely reason")
-    rows = [
-        (
-            claim.where,
-            claim.says,
-            finding.figures,
-            f"**{finding.verdict}**",
-            "" if finding.verdict == "holds" else claim.reason,
-        )
-        for claim, finding in pairs
-    ]
-    return markdown(header, rows)
+    """Write what the paper says, what was found and the verdict, with the likely reasons below."""
+    header = ("where", "the paper says", "here", "verdict", "reason")
+    notes: list[str] = []
+    rows = []
+    for claim, finding in pairs:
+        mark = ""
+        if finding.verdict != "holds" and claim.reason:
+            notes += [] if claim.reason in notes else [claim.reason]
+            mark = chr(ord("a") + notes.index(claim.reason))
+        where = (claim.where, claim.says, finding.figures)
+        rows.append((*where, f"**{finding.verdict}**", mark))
+    listed = [f"- ({chr(ord('a') + place)}) {note}" for place, note in enumerate(notes)]
+    return "\n\n".join(
+        [markdown(header, rows), *(["Likely reasons:", "\n".join(listed)] if listed else [])]
+    )
 
 
 def cell_table(board: Board, group: str) -> str:
@@ -148,6 +158,10 @@ def cell_table(board: Board, group: str) -> str:
         "MAE ratio",
         "OEUVRE's bias",
     )
+
+    def spread(row: dict[str, Any], metric: str) -> str:
+        return f" ± {row[f'{metric}_spread']:.2g}" if row["seeds"] > 1 else ""
+
     rows = []
     for task in board.tasks(group):
         for truth in board.table.filter(task=task)["truth"].unique(maintain_order=True):
@@ -156,10 +170,10 @@ def cell_table(board: Board, group: str) -> str:
                 (
                     task if truth == "paper" else f"{task}, {truth} truth",
                     f"{best['family']} {settings_of(best['setting'])}".strip(),
-                    *(f"{row['rmse']:.3g} ± {row['rmse_spread']:.2g}" for row in (best, ours)),
+                    *(f"{row['rmse']:.3g}{spread(row, 'rmse')}" for row in (best, ours)),
                     f"{ours['rmse_to_best']:.2f}",
                     f"{ours['mae_to_best']:.2f}",
-                    f"{ours['bias']:+.2g} ± {ours['bias_spread']:.2g}",
+                    f"{ours['bias']:+.2g}{spread(ours, 'bias')}",
                 )
             )
     return markdown(header, rows, numbers=5)
