@@ -39,13 +39,19 @@ Judge: TypeAlias = Callable[[Board], Finding]
 
 
 def cells(board: Board, *prefixes: str, sizes: Iterable[int] = ()) -> list[str]:
-    """Return the tasks whose names begin with one of some words, and have one of some sizes."""
+    """Return the tasks whose names begin with one of some words, and have one of some sizes.
+
+    Raises LookupError if there is none: then there is nothing to judge.
+    """
     wanted = {f"{letter}{size}" for size in sizes for letter in "dk"}
-    return [
+    found = [
         task
         for task in board.tasks()
         if task.startswith(prefixes) and (not wanted or wanted & set(task.split("-")))
     ]
+    if not found:
+        raise LookupError(f"No task on the board begins with {' or '.join(prefixes)}.")
+    return found
 
 
 def within(column: str, limit: float, *prefixes: str, sizes: Iterable[int] = ()) -> Judge:

@@ -57,7 +57,7 @@ NOISY = (
     "With 8 samples the loss of a step is noisy, and the rate, which does not know of it, makes "
     "OEUVRE forget too fast."
 )
-OTHER = "Fashion-MNIST stands in for EMNIST digits here, and is harder. "
+OTHER = "Fashion-MNIST, which stands in for EMNIST digits, is harder. "
 
 CLAIMS = (
     Claim(

@@ -1,14 +1,13 @@
 """From the names of some tasks to a page of results: what `oeuvre reproduce` does."""
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from oeuvre import atomic
-from oeuvre.errors import MissingExtra
 from oeuvre.experiments import datasets, pictures, results, tasks
 from oeuvre.experiments.board import Board
 from oeuvre.experiments.sweep import Sweep
+from oeuvre.experiments.tasks.neural import import_torch
 from oeuvre.parameters import integer, invalid
 from oeuvre.report import figures
 
@@ -29,12 +28,8 @@ def prepare(groups: Iterable[str], out: Path, *, seeds: int = 10, quick: bool = 
             raise invalid("reproduce", "groups", f"some of {words}", name)
     integer("reproduce", "seeds", seeds, 1)
     sweep = Sweep(tasks.choose(names, quick=quick), seeds, out / "cells")
-    if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks) and not find_spec(
-        "torch"
-    ):
-        raise MissingExtra(
-            "The neural task needs PyTorch, which is not installed: pip install 'oeuvre[paper]'"
-        )
+    if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks):
+        import_torch()
     out.mkdir(parents=True, exist_ok=True)
     datasets.ensure(key for task in sweep.tasks for key in task.datasets)
     return sweep

@@ -152,7 +152,7 @@ class Sweep:
                 for name, members in families(job.task).items()
                 if self.store.read(job.label(name), job.maker_of(members)) is None
             }
-            if missing:
+            if missing or self._stored(job) is None:
                 todo.append((job, missing))
             else:
                 yield job

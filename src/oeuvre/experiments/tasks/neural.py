@@ -51,12 +51,7 @@ class NeuralNetwork(Task):
 
     def make(self, rng: np.random.Generator) -> Stream:
         """Train for the given number of epochs on one thread."""
-        try:
-            import torch
-        except ImportError:
-            raise MissingExtra(
-                "The neural task needs PyTorch, which is not installed: pip install 'oeuvre[paper]'"
-            ) from None
+        torch = import_torch()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
@@ -106,3 +101,14 @@ class NeuralNetwork(Task):
             order = rng.permutation(rows)
             for start in range(0, rows, TRAIN_BATCH):
                 yield order[start : start + TRAIN_BATCH]
+
+
+def import_torch() -> Any:
+    """Return PyTorch, or say how to install it."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra(
+            "The neural task needs PyTorch, which is not installed: pip install 'oeuvre[paper]'"
+        ) from None
+    return torch
