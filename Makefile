@@ -3,7 +3,7 @@ BIN := .venv/bin
 KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-compiled test-plain lint bench docs picture wheel clean
+.PHONY: help demo test test-compiled test-plain lint paper bench docs picture wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +47,13 @@ test-plain: .venv/ready .venv/kernels  ## the tests on the same kernels as plain
 	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
 	find build/plain -name '*.so' -delete
 	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging
+
+# only a whole run gets to the last lines
+paper: .venv/ready .venv/kernels  ## all of the paper's experiments, to docs/results.md; half an hour
+	$(BIN)/oeuvre reproduce --out out/paper
+	rm -rf docs/results && mkdir docs/results
+	cp out/paper/results/*.png docs/results/
+	cp out/paper/results.md docs/results.md
 
 bench: .venv/ready .venv/kernels  ## speed and memory beside their peers, to benchmarks/results.md
 	$(BIN)/python benchmarks/run.py

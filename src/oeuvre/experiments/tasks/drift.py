@@ -29,8 +29,6 @@ class DriftingRegression(Task):
     """
 
     data: Literal["bike_sharing_uci", "toulouse_bikes", "chick_weights", "wine_quality"]
-    limit: int | None = None
-    """How many rows to take; None for all."""
 
     group: ClassVar[str] = "drift"
     cost: ClassVar[int] = 5
@@ -39,8 +37,8 @@ class DriftingRegression(Task):
 
     @property
     def name(self) -> str:
-        """The data set, and the number of rows if not all."""
-        return f"drift-{self.data}" + ("" if self.limit is None else f"-{self.limit}")
+        """The data set."""
+        return f"drift-{self.data}"
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -52,8 +50,7 @@ class DriftingRegression(Task):
         features, target = read(self.data)
         x = scale(features.to_numpy().astype(np.float64))
         y = scale(target.to_numpy().astype(np.float64))
-        x = np.column_stack((x, np.ones(len(y))))[: self.limit]
-        y = y[: self.limit]
+        x = np.column_stack((x, np.ones(len(y))))
         weights = iterates(x, y, self.eta, lambda prediction, y: 2.0 * (prediction - y))
         kept = len(y) - AHEAD
         return Stream(
