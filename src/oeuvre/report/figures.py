@@ -20,8 +20,11 @@ __all__ = ["Panel", "against_truth", "bars", "lines", "over_time", "save", "save
 COLOURS = ("#c2410c", "#94a3b8", "#0e7490", "#7c3aed", "#4d7c0f", "#1e3a8a", "#be185d")
 """The first estimate stands out; the others are there to compare."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+HATCHES = ("", "", "///", "...", "xxx", "\\\\\\", "")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), "-", (0, (3, 1)), "--")
-POINTS = 1500
+FAMILIES = ("OEUVRE", "Prequential", "SW", "EMA", "FFPreq", "ADWIN")
+"""Names that look the same in every figure."""
+POINTS = 1000
 """A course with more steps than this is drawn at so many of them, evenly spaced."""
 
 
@@ -99,14 +102,13 @@ def over_time(
     true = np.asarray(truth)
     shown = np.unique(np.linspace(0, len(true) - 1, min(POINTS, len(true))).astype(int))
     first, *others = estimates
-    figure = Figure(figsize=(9.0, 1.55 * len(others) + 0.9), dpi=150, layout="constrained")
+    figure = Figure(figsize=(9.0, 1.55 * len(others) + 0.9), dpi=120, layout="constrained")
     panels = figure.subplots(len(others), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for depth, (axes, name) in enumerate(zip(panels, others, strict=True), start=1):
-        for style, each in ((depth, name), (0, first)):
+        axes.plot(shown + 1, true[shown], color="black", alpha=0.3, lw=2.4, label="true loss")
+        for each, style in ((name, style_of(name, depth)), (first, 0)):
             values = np.asarray(estimates[each])[shown]
-            axes.plot(shown + 1, values, color=COLOURS[style], lw=1.2, label=each)
-        dash = (0, (4, 2))
-        axes.plot(shown + 1, true[shown], color="black", lw=1.0, ls=dash, label="true loss")
+            axes.plot(shown + 1, values, color=COLOURS[style], lw=1.0, label=each)
         tidy(axes)
         axes.set(ylabel=ylabel, xlim=(1, len(true)))
         axes.legend(ncols=3, frameon=False, loc="upper right", fontsize=8)
@@ -122,9 +124,10 @@ def lines(grid: Sequence[Sequence[Panel]]) -> Figure:
     figure, cells = _panels(grid)
     for axes, panel in cells:
         places = np.arange(len(panel.labels))
-        for style, (name, (means, spreads)) in enumerate(panel.series.items()):
+        for place, (name, (means, spreads)) in enumerate(panel.series.items()):
+            style = style_of(name, place)
             axes.errorbar(
-                places + 0.04 * (style - len(panel.series) / 2),
+                places + 0.04 * (place - len(panel.series) / 2),
                 means,
                 yerr=spreads,
                 label=name,
@@ -148,15 +151,16 @@ def bars(grid: Sequence[Sequence[Panel]]) -> Figure:
     for axes, panel in cells:
         places = np.arange(len(panel.labels))
         width = 0.8 / len(panel.series)
-        for style, (name, (means, spreads)) in enumerate(panel.series.items()):
+        for place, (name, (means, spreads)) in enumerate(panel.series.items()):
+            style = style_of(name, place)
             axes.bar(
-                places + width * (style - (len(panel.series) - 1) / 2),
+                places + width * (place - (len(panel.series) - 1) / 2),
                 means,
                 0.92 * width,
                 yerr=spreads,
                 label=name,
                 color=COLOURS[style],
-                hatch=("", "", "///", "...", "xxx", "\\\\\\")[style],
+                hatch=HATCHES[style],
                 edgecolor="white",
                 error_kw={"elinewidth": 0.8, "capsize": 2},
             )
@@ -179,7 +183,7 @@ def _panels(grid: Sequence[Sequence[Panel]]) -> tuple[Figure, list[tuple[Axes, P
         each.set(xlabel=panel.xlabel, ylabel=panel.ylabel)
         if panel.logarithmic:
             each.set_yscale("log")
-            each.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            each.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
             each.yaxis.set_major_formatter(FormatStrFormatter("%g"))
             each.yaxis.set_minor_formatter(NullFormatter())
     return figure, cells
@@ -189,6 +193,12 @@ def _legend(figure: Figure, axes: Axes) -> None:
     handles, names = axes.get_legend_handles_labels()
     columns = min(len(names), int(figure.get_figwidth() / 1.4))
     figure.legend(handles, names, loc="outside upper center", ncols=columns, frameon=False)
+
+
+def style_of(name: str, place: int) -> int:
+    """Return the style of a series: that of its family if it names one, or else its place."""
+    family = name.split(maxsplit=1)[0]
+    return FAMILIES.index(family) if family in FAMILIES else place
 
 
 def tidy(axes: Axes) -> None:
