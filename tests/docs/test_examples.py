@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import oeuvre
+from oeuvre.experiments import datasets, paper, tasks
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -66,7 +67,7 @@ def test_the_readme_prints_what_it_should() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+        assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
 
 
 def test_names_on_the_page_about_the_paper_exist() -> None:
@@ -103,6 +104,40 @@ def test_numbers_of_the_readme_are_those_the_demo_prints(tmp_path: Path) -> None
     for name, error, later in rows:
         assert f"| {name} | {error} | {later} |" in readme
     assert (tmp_path / "made" / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_results_are_those_of_a_whole_run() -> None:
+    """The page is written by `make paper`, and a short run must not take its place."""
+    page = (ROOT / "docs" / "results.md").read_text()
+    assert "`make paper` wrote this page, from 10 seeds" in page
+    verdicts = re.findall(r"\*\*(holds|holds in part|does not hold here)\*\*", page)
+    assert len(verdicts) == len(paper.CLAIMS)
+    for claim in paper.CLAIMS:
+        assert f"| {claim.says} |" in page
+    for task in tasks.choose(tasks.PAPER):
+        assert f"| {task.name} |" in page
+
+
+def test_numbers_of_the_readme_are_those_of_the_results() -> None:
+    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/results.md"))
+    table = readme.partition("## The paper, reproduced")[2].partition("\n## ")[0]
+    rows = re.findall(
+        r"^\| ([A-Z][\w ]+) \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", table, re.M
+    )
+    assert len(rows) == 6
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in page
+
+
+def test_every_data_set_is_on_the_page_about_the_reproduction() -> None:
+    page = (ROOT / "docs" / "reproduce.md").read_text()
+    for key, dataset in datasets.DATASETS.items():
+        assert f"| `{key}` |" in page
+        assert f"]({dataset.home})" in page
+        for source in dataset.files:
+            assert f"`{source.name}`" in page
+    for word in tasks.GROUPS:
+        assert f"| `{word}` |" in page
 
 
 def test_every_estimator_is_in_the_reference() -> None:
