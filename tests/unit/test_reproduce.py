@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from oeuvre.cli import Group
 from oeuvre.errors import InvalidParameter
 from oeuvre.experiments import reproduce
+from oeuvre.experiments.tasks import GROUPS
 from tests.data import write_emnist
 from tests.unit.test_cli import COMMAND, run
 
@@ -36,7 +38,7 @@ def test_what_a_run_leaves(experts: tuple[Path, str]) -> None:
     assert re.search(r"\d+ of \d+ claims: holds\n", said)
     assert "results.md" in said
     page = (folder / "results.md").read_text()
-    assert "A short run, with 1 seeds" in page
+    assert "A partial run, seeds 0 to 0" in page
     for name in ("experts", "experts-all"):
         assert (folder / "results" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (folder / "results" / f"{name}.svg").read_bytes()[:2000]
@@ -117,6 +119,10 @@ def test_emnist_when_its_files_are_there(tmp_path: Path) -> None:
     assert "| neural-emnist-8-epochs1, sharp truth |" in page
     assert "With 8 samples the bias is the lowest on both image sets." in page
     assert "ADWIN has a lower RMSE" not in page  # that is about MNIST
+
+
+def test_the_words_of_the_command_line_are_the_groups() -> None:
+    assert [group.value for group in Group] == list(GROUPS)
 
 
 def test_unknown_groups_are_refused_in_python_too(tmp_path: Path) -> None:

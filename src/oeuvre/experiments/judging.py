@@ -14,10 +14,14 @@ from typing import TypeAlias
 from oeuvre.experiments.board import METRICS, Board
 from oeuvre.experiments.sweep import BASELINES
 
-__all__ = ["CLEAR", "CLOSE", "MUCH", "Finding", "Judge"]
+__all__ = ["CLEAR", "CLOSE", "MUCH", "Finding", "Judge", "NothingToJudge"]
 
 CLOSE, CLEAR, MUCH = 1.1, 0.9, 1.5
 NAMES = {"rmse": "RMSE", "mae": "MAE", "bias": "|bias|"}
+
+
+class NothingToJudge(LookupError):
+    """A claim is about tasks that are not on the board."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ Judge: TypeAlias = Callable[[Board], Finding]
 def cells(board: Board, *prefixes: str, sizes: Iterable[int] = ()) -> list[str]:
     """Return the tasks whose names begin with one of some words, and have one of some sizes.
 
-    Raises LookupError if there is none: then there is nothing to judge.
+    Raises NothingToJudge if there is none.
     """
     wanted = {f"{letter}{size}" for size in sizes for letter in "dk"}
     found = [
@@ -50,7 +54,7 @@ def cells(board: Board, *prefixes: str, sizes: Iterable[int] = ()) -> list[str]:
         if task.startswith(prefixes) and (not wanted or wanted & set(task.split("-")))
     ]
     if not found:
-        raise LookupError(f"No task on the board begins with {' or '.join(prefixes)}.")
+        raise NothingToJudge(prefixes)
     return found
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from oeuvre.experiments import judging, paper
 from oeuvre.experiments.board import Board
 from oeuvre.experiments.datasets import DATASETS
-from oeuvre.experiments.judging import Finding
+from oeuvre.experiments.judging import Finding, NothingToJudge
 from oeuvre.experiments.paper import Claim
 from oeuvre.experiments.pictures import settings_of
 from oeuvre.experiments.sweep import Sweep
-from oeuvre.experiments.tasks import DriftingRegression, choose
+from oeuvre.experiments.tasks import PAPER, DriftingRegression, choose
 
 __all__ = ["SUMMARY", "judge", "page", "summary_rows"]
 
@@ -47,7 +47,7 @@ def judge(board: Board) -> list[tuple[Claim, Finding]]:
     found = []
     for claim in paper.CLAIMS:
         if groups.issuperset(claim.groups):
-            with suppress(LookupError):  # about a task that is not on the board
+            with suppress(NothingToJudge):
                 found.append((claim, claim.judge(board)))
     return found
 
@@ -76,7 +76,12 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
         parts += [f"## {TITLES[group]}"]
         parts += [NETWORKS] if group == "neural" else []
         parts += [claims(own)] if own else []
-        parts += ["Means over the seeds, ± their standard deviation:", cell_table(board, group)]
+        parts += [
+            "Means over the seeds, ± their standard deviation:"
+            if any(task.seeded and task.group == group for task in sweep.tasks)
+            else "One run of each, in the order of the file:",
+            cell_table(board, group),
+        ]
         if group == "drift":
             parts += drift_tables(sweep, board)
         parts += [
@@ -98,11 +103,10 @@ def caption(figure: str) -> str:
 def introduction(sweep: Sweep) -> str:
     """Say what was run and how words are read."""
     seeds = max(job.seed for job in sweep.jobs) + 1
-    whole = choose(dict.fromkeys(task.group for task in sweep.tasks))
-    if seeds >= 10 and set(whole) <= set(sweep.tasks):
+    if seeds >= 10 and set(sweep.tasks).issuperset(choose(PAPER)):
         made = f"`make paper` wrote this page, from {seeds} seeds of each task that has any."
     else:
-        made = f"A short run, with {seeds} seeds: `make paper` runs all of it."
+        made = f"A partial run, seeds 0 to {seeds - 1}: `make paper` runs all of it."
     return (
         f"{made} The tasks are the paper's; where it is silent, the docstrings of "
         "`oeuvre.experiments.tasks` say what was chosen. Metrics are over all steps, burn-in "
@@ -110,7 +114,7 @@ def introduction(sweep: Sweep) -> str:
         f'{judging.CLOSE:g} times the other, "significantly lower" at most {judging.CLEAR:g} '
         f'times, "much worse" at least {judging.MUCH:g} times. A claim holds if it does in every '
         "cell it is about, and does not hold here if it does in none. Baselines stand at their "
-        "best settings, tuned with the truth. `board.csv` beside the page has every setting."
+        "best settings, tuned with the truth; `oeuvre reproduce` leaves all in `board.csv`."
     )
 
 
