@@ -195,6 +195,18 @@ def test_code_is_part_of_the_fingerprint(copied: Path, module: str, changed: set
     assert {name for name in things if after[name] != before[name]} == changed
 
 
+def test_a_task_from_elsewhere_is_known_by_its_own_code_too(copied: Path) -> None:
+    class Mine(LinearRegression):
+        def make(self, rng: np.random.Generator) -> Stream:
+            return super().make(rng)
+
+    code = fingerprint(Mine(5, 0.1))["code"]
+    assert {"oeuvre.experiments.tasks.linear", "oeuvre.experiments.tasks.gradient"} < set(code)
+    assert any(name.endswith("Mine") for name in code)
+    typed = type("Typed", (), {"__module__": "a_prompt"})
+    assert fingerprint(typed())["code"] == {"Typed": store.THIS_PROCESS}
+
+
 def test_parameters_and_libraries_are_part_of_the_fingerprint() -> None:
     assert fingerprint(SlidingWindow(5)) != fingerprint(SlidingWindow(6))
     assert fingerprint(TASKS[0]) != fingerprint(LinearRegression(5, 0.2, steps=120))

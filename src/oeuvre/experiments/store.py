@@ -2,8 +2,11 @@
 
 import ast
 import hashlib
+import inspect
 import io
 import json
+import sys
+import uuid
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +21,7 @@ __all__ = ["Store", "fingerprint"]
 
 ROOMS = ("oeuvre.experiments.tasks.", "oeuvre.estimators.", "oeuvre._kernels.", "oeuvre.rates")
 """Where the code lives that makes numbers; changes elsewhere do not make results stale."""
+THIS_PROCESS = uuid.uuid4().hex
 
 
 def fingerprint(thing: object, *libraries: str) -> dict[str, Any]:
@@ -25,11 +29,16 @@ def fingerprint(thing: object, *libraries: str) -> dict[str, Any]:
 
     The code is that of the modules its class and bases come from, and of what they import from the
     same room; comments and docstrings do not count. A changed estimator is a different one, and
-    the others stay what they are.
+    the others stay what they are. Of a class from elsewhere it is the class itself.
     """
-    waiting = [kind.__module__ for kind in type(thing).__mro__]
-    room = ROOMS[:1] if waiting[0].startswith(ROOMS[0]) else ROOMS[1:]
+    bases = type(thing).__mro__
+    waiting = [kind.__module__ for kind in bases]
+    room = ROOMS[:1] if any(name.startswith(ROOMS[0]) for name in waiting) else ROOMS[1:]
     code: dict[str, str] = {}
+    for kind in bases:
+        origin = kind.__module__.partition(".")[0]
+        if origin != "oeuvre" and origin not in sys.stdlib_module_names:
+            code[kind.__qualname__] = read_class(kind)
     while waiting:
         name = waiting.pop()
         if name not in code and name.startswith(room):
@@ -59,6 +68,14 @@ def read_code(name: str) -> tuple[str, list[str]]:
             node.value.value = ""  # a docstring
     known = [each for each in imported if is_module(each)]
     return short(ast.dump(tree).encode()), known
+
+
+def read_class(kind: type) -> str:
+    """Return a digest of a class's source, or one that only this process knows if there is none."""
+    try:
+        return short(inspect.getsource(kind).encode())
+    except (OSError, TypeError):  # typed at a prompt
+        return THIS_PROCESS
 
 
 def is_module(name: str) -> bool:
