@@ -18,7 +18,7 @@ from oeuvre.errors import DataError
 from oeuvre.experiments import datasets
 from oeuvre.experiments.datasets import DATASETS, Dataset, Source
 from oeuvre.experiments.tasks.images import images, read_idx
-from tests.data import write_emnist, write_idx
+from tests.experiments.data import write_emnist, write_idx
 
 TEXT = b"a,b\n1,2\n"
 DIGEST = hashlib.sha256(TEXT).hexdigest()

@@ -22,7 +22,7 @@ from oeuvre.experiments.tasks import (
     Stream,
     choose,
 )
-from tests.data import DIABETES, csv, publish, write_emnist
+from tests.experiments.data import DIABETES, csv, publish, write_emnist
 
 REAL = os.environ.get("OEUVRE_DATA")
 

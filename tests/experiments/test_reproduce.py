@@ -13,7 +13,7 @@ from oeuvre.cli import Group
 from oeuvre.errors import InvalidParameter
 from oeuvre.experiments import reproduce
 from oeuvre.experiments.tasks import GROUPS
-from tests.data import write_emnist
+from tests.experiments.data import write_emnist
 from tests.unit.test_cli import COMMAND, run
 
 NOWHERE = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
