@@ -4,6 +4,8 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from oeuvre.experiments.tasks import (
     LinearRegression,
     LogisticRegression,
     NeuralNetwork,
+    StandardisedRegression,
     Stream,
     choose,
 )
@@ -215,9 +218,22 @@ def scaled_columns(table: np.ndarray) -> list[list[float]]:
     return columns
 
 
-def drift_by_hand(features: np.ndarray, target: np.ndarray) -> tuple[list[float], ...]:
-    x = [[*row, 1.0] for row in zip(*scaled_columns(features), strict=True)]
-    (y,) = scaled_columns(target[:, None])
+def standard_columns(table: np.ndarray) -> list[list[float]]:
+    columns = []
+    for column in table.T.tolist():
+        mean = math.fsum(column) / len(column)
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in column) / len(column))
+        columns.append([(value - mean) / deviation for value in column])
+    return columns
+
+
+def drift_by_hand(
+    features: np.ndarray,
+    target: np.ndarray,
+    scaled: Callable[[np.ndarray], list[list[float]]] = scaled_columns,
+) -> tuple[list[float], ...]:
+    x = [[*row, 1.0] for row in zip(*scaled(features), strict=True)]
+    (y,) = scaled(target[:, None])
     models, loss, previous = by_hand(x, y, 0.01, per=1)
     kept = len(y) - 50
     truth = [
@@ -233,6 +249,8 @@ def test_drift_on_chick_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     text = csv("weight,time,chick,diet", rows)
     publish(monkeypatch, tmp_path, "chick_weights", "chick-weights.csv", text)
     check(DriftingRegression("chick_weights").stream(0), *drift_by_hand(rows[:, 1:], rows[:, 0]))
+    standard = StandardisedRegression("chick_weights").stream(0)
+    check(standard, *drift_by_hand(rows[:, 1:], rows[:, 0], standard_columns))
 
 
 def test_drift_on_bike_sharing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +311,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Stream]:
 def test_neural_network_by_hand(
     network: tuple[Path, Stream], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first steps again, with AdamW and the losses written out in NumPy."""
+    """All steps again, with AdamW and the losses written out in NumPy and double precision."""
     import torch
 
     folder, stream = network
@@ -318,8 +336,11 @@ def test_neural_network_by_hand(
 
     first = [np.zeros_like(p) for p in theta]
     second = [np.zeros_like(p) for p in theta]
-    order = rng.permutation(300)
-    for t, start in enumerate(range(0, 300, 128), start=1):
+    starts = (0, 128, 256)
+    for t in range(1, 13):
+        if t % 3 == 1:
+            order = rng.permutation(300)
+        start = starts[(t - 1) % 3]
         rows = order[start : start + 128]
         fresh, others = rng.integers(100, size=8), rng.integers(100, size=1024)
         assert stream.previous[t - 1] == pytest.approx(score(fresh), rel=1e-4)
@@ -342,6 +363,10 @@ def test_neural_network_by_hand(
         assert stream.rates[t - 1] == pytest.approx(largest, rel=2e-2)
         assert stream.loss[t - 1] == pytest.approx(score(fresh), rel=1e-3)
         assert stream.truth[t - 1] == pytest.approx(score(others), rel=1e-3)
+        assert stream.sharp is not None
+        if t == 10:
+            assert stream.sharp[9] == pytest.approx(score(np.arange(100)), rel=1e-4)
+            assert stream.sharp[9] != pytest.approx(score(others), rel=1e-3)
 
 
 def test_the_network_learns_and_has_two_truths(network: tuple[Path, Stream]) -> None:
@@ -383,6 +408,17 @@ def test_runs_are_identical_across_processes(network: tuple[Path, Stream]) -> No
     assert len(said.pop()) > 10_000
 
 
+def test_networks_trained_in_threads_are_those_trained_alone(
+    network: tuple[Path, Stream], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OEUVRE_DATA", str(network[0]))
+    task = NeuralNetwork("emnist", samples=8, epochs=1)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(task.stream, range(8)))
+    for seed, stream in enumerate(together):
+        np.testing.assert_array_equal(stream.loss, task.stream(seed).loss)
+
+
 def test_seeds_differ_and_return() -> None:
     task = LinearRegression(3, 0.1, steps=50)
     assert np.array_equal(task.stream(1).loss, task.stream(1).loss)
@@ -395,10 +431,20 @@ def test_the_tasks_are_those_of_the_paper() -> None:
         "experts": 8,
         "logistic": 1,
         "neural": 4,
-        "drift": 4,
+        "drift": 8,
         "emnist": 2,
     }
     assert "emnist" not in PAPER
+    assert {(task.dimension, task.noise, task.steps) for task in GROUPS["linear"]} == {  # type: ignore[attr-defined]
+        (d, noise, 10_000) for d in (25, 50, 100, 200) for noise in (0.005, 0.05, 0.5)
+    }
+    assert {(t.distribution, t.experts, t.steps) for t in GROUPS["experts"]} == {  # type: ignore[attr-defined]
+        (name, k, 10_000) for name in ("beta", "bernoulli") for k in (25, 50, 100, 200)
+    }
+    assert {(t.data, t.samples, t.epochs) for t in GROUPS["neural"]} == {  # type: ignore[attr-defined]
+        (data, n, 10) for data in ("mnist", "fashion_mnist") for n in (128, 8)
+    }
+    assert GROUPS["logistic"] == (LogisticRegression(steps=10_000),)
     names = [task.name for tasks in GROUPS.values() for task in tasks]
     assert len(set(names)) == len(names)
     assert choose(PAPER) == [task for group in PAPER for task in GROUPS[group]]

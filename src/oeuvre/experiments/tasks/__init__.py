@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from oeuvre.experiments.tasks.base import Stream, Task
-from oeuvre.experiments.tasks.drift import DriftingRegression
+from oeuvre.experiments.tasks.drift import DriftingRegression, StandardisedRegression
 from oeuvre.experiments.tasks.experts import ExpertAdvice
 from oeuvre.experiments.tasks.linear import LinearRegression
 from oeuvre.experiments.tasks.logistic import LogisticRegression
@@ -18,6 +18,7 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "NeuralNetwork",
+    "StandardisedRegression",
     "Stream",
     "Task",
     "choose",
@@ -39,7 +40,8 @@ GROUPS: dict[str, tuple[Task, ...]] = {
         NeuralNetwork(data, samples) for samples in (128, 8) for data in ("mnist", "fashion_mnist")
     ),
     "drift": tuple(
-        DriftingRegression(data)
+        task(data)
+        for task in (DriftingRegression, StandardisedRegression)
         for data in ("bike_sharing_uci", "toulouse_bikes", "chick_weights", "wine_quality")
     ),
     "emnist": tuple(NeuralNetwork("emnist", samples) for samples in (128, 8)),

@@ -22,7 +22,8 @@ class LinearRegression(Task):
         ((w_t − w*)ᵀ Σ (w_t − w*) + noise²) / d
 
     The paper does not say which Σ. "random" is a Wishart matrix of d degrees of freedom, scaled
-    to a unit diagonal and drawn anew for each seed; "toeplitz" has Σ_ij = 2^−|i−j|.
+    to a unit diagonal and drawn anew for each seed; "toeplitz" has Σ_ij = 2^−|i−j|. Runs of one
+    seed and dimension share Σ, w* and x, whatever the noise.
     """
 
     dimension: int
