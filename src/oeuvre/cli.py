@@ -174,6 +174,8 @@ def reproduce(
     environment variable OEUVRE_DATA lists, then downloaded.
     """
     with needing("The reproduction", "paper"):
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
         from oeuvre.experiments import reproduce as steps
         from oeuvre.experiments import results, tasks
     folder = out or Path("out/quick" if quick else "out/paper")
@@ -181,14 +183,21 @@ def reproduce(
     sweep = steps.prepare(names, folder, seeds=seeds or (2 if quick else 10), quick=quick)
     console = Console()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("running", total=len(sweep.jobs))
-        for job in sweep.run(jobs or -1):
-            progress.update(bar, advance=1, description=job.task.name)
-        progress.update(bar, description="all runs done")
-        bar = progress.add_task("judging and drawing", total=None)
-        board = steps.conclude(sweep, folder)
-        progress.update(bar, total=1, completed=1)
+    try:
+        with Progress(*columns, console=console) as progress:
+            bar = progress.add_task("running", total=len(sweep.jobs))
+            for job in sweep.run(jobs or -1):
+                progress.update(bar, advance=1, description=job.task.name)
+            progress.update(bar, description="all runs done")
+            bar = progress.add_task("judging and drawing", total=None)
+            board = steps.conclude(sweep, folder)
+            progress.update(bar, total=1, completed=1)
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    except TerminatedWorkerError:
+        console.print("A worker was killed, perhaps for want of memory. Try again with --jobs 1.")
+        raise typer.Exit(1) from None
     verdicts = results.judge(board)
     table = Table(title="OEUVRE beside the best baseline of each cell", title_justify="left")
     for place, name in enumerate(results.SUMMARY):
@@ -208,5 +217,3 @@ def main() -> None:
         app()
     except (OeuvreError, OSError) as error:
         sys.exit(f"oeuvre: {error}")
-    except KeyboardInterrupt:
-        sys.exit("oeuvre: stopped")

@@ -76,12 +76,33 @@ def test_the_first_folder_of_the_list_that_has_it(
     register(monkeypatch, Source(name, DIGEST, "http://127.0.0.1:9/x"))
     put(places / "two", name, TEXT)
     datasets.ensure(["toy", "toy"])
+    assert datasets.digests("toy") == [DIGEST]
     assert datasets.content("toy", name) == TEXT
     assert datasets.table("toy", name).rows() == [(1, 2)]
     put(places / "one", name, b"other")
     datasets.content.cache_clear()
     with pytest.raises(DataError, match=f"one/toy/{name} must be the published file.*{DIGEST}"):
         datasets.content("toy", name)
+    with pytest.raises(DataError, match="must be the published file"):
+        datasets.ensure(["toy"])  # before any work is done
+
+
+def test_a_damaged_file_is_refused_wherever_it_is_damaged(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, Source("toy.csv.gz", DIGEST, "http://127.0.0.1:9/x"))
+    put(places / "one", "toy.csv.gz", TEXT)
+    path = places / "one" / "toy" / "toy.csv.gz"
+    whole = path.read_bytes()
+    for place in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        path.write_bytes(data)
+        try:
+            datasets.ensure(["toy"])
+        except DataError:
+            continue
+        assert gzip.decompress(data) == TEXT  # a bit of the header that means nothing
 
 
 def test_a_torn_file_is_refused(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:

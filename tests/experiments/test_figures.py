@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 
 from oeuvre.experiments import pictures
 from oeuvre.experiments.board import Board
-from oeuvre.experiments.sweep import Sweep
+from oeuvre.experiments.sweep import Job, Sweep
 from oeuvre.experiments.tasks import ExpertAdvice, LinearRegression, NeuralNetwork
 from oeuvre.report.figures import COLOURS, Panel, bars, lines, over_time, save
 
@@ -93,6 +94,26 @@ def test_what_is_drawn_follows_from_the_tasks(tmp_path: Path) -> None:
     assert list(drawn["OEUVRE"]) == [board.row(name)["rmse"] for name in names]
     assert list(drawn["best baseline"]) == [board.best_baseline(name)["rmse"] for name in names]
     assert list(drawn["median baseline"]) == [board.median_baseline(n)["rmse"] for n in names]
+
+
+def test_the_run_that_is_drawn_is_the_median_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = ExpertAdvice("beta", 3, steps=60)
+    sweep = Sweep([task], 5, tmp_path)
+    assert len(list(sweep.run(1))) == 5
+    board = Board(sweep.scores())
+    errors = board.scores.filter(family="OEUVRE").sort("rmse")
+    seen: list[int] = []
+    courses = pictures._courses
+
+    def watched(sweep: Sweep, board: Board, job: Job) -> Any:
+        seen.append(job.seed)
+        return courses(sweep, board, job)
+
+    monkeypatch.setattr(pictures, "_courses", watched)
+    pictures._run(sweep, board, task, "a title")
+    assert seen == [errors["seed"][2]]
 
 
 def test_networks_are_drawn_against_both_truths(tmp_path: Path) -> None:

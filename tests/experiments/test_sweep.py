@@ -11,10 +11,20 @@ import pytest
 
 import oeuvre
 from oeuvre import Oeuvre, Prequential, SlidingWindow
-from oeuvre.experiments import store, sweep
+from oeuvre.errors import DataError, InvalidParameter
+from oeuvre.experiments import datasets, store, sweep
+from oeuvre.experiments.datasets import DATASETS
 from oeuvre.experiments.store import Store, fingerprint
 from oeuvre.experiments.sweep import BASELINES, Job, Sweep, families, score
-from oeuvre.experiments.tasks import ExpertAdvice, LinearRegression, NeuralNetwork, Stream
+from oeuvre.experiments.tasks import (
+    DriftingRegression,
+    ExpertAdvice,
+    LinearRegression,
+    LogisticRegression,
+    NeuralNetwork,
+    Stream,
+)
+from tests.experiments.data import write_emnist
 
 TASKS = [
     LinearRegression(5, 0.1, steps=120),
@@ -46,6 +56,11 @@ def test_the_grid_is_the_papers() -> None:
     assert sorted(values("ADWIN")) == pytest.approx(sorted(powers | tenths))
     assert len(values("ADWIN")) == 18
     assert list(BASELINES) == ["Prequential", "SW", "EMA", "FFPreq", "ADWIN"]
+
+
+def test_ours_has_the_rate_of_the_task() -> None:
+    assert repr(families(LogisticRegression())["OEUVRE"]) == "(Oeuvre(rate='1/t'),)"
+    assert repr(families(TASKS[0])["OEUVRE"]) == "(Oeuvre(),)"  # 1/sqrt(t) is the default
 
 
 def test_metrics_by_hand() -> None:
@@ -217,6 +232,48 @@ def test_parameters_and_libraries_are_part_of_the_fingerprint() -> None:
     assert "river" in str(one.maker_of(BASELINES["ADWIN"]))
 
 
+def test_the_data_are_part_of_what_made_a_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OEUVRE_DATA", str(tmp_path))
+    wine = Job(DriftingRegression("wine_quality"), 0)
+    assert wine.maker["data"] == [file.sha256 for file in DATASETS["wine_quality"].files]
+    emnist = Job(NeuralNetwork("emnist", 8), 0)
+    write_emnist(tmp_path, train=20, test=10)
+    datasets._digest.cache_clear()
+    before = emnist.maker
+    write_emnist(tmp_path, train=21, test=10)
+    datasets._digest.cache_clear()
+    assert emnist.maker != before
+
+
+def test_compiled_files_are_part_of_the_fingerprint(copied: Path) -> None:
+    before = fingerprint(Oeuvre())
+    (copied / "_kernels" / "oeuvre.made-up.so").write_bytes(b"other code")
+    store.read_code.cache_clear()
+    assert fingerprint(Oeuvre()) != before
+
+
+def test_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
+    twice = [ExpertAdvice("beta", 4, steps=100), ExpertAdvice("beta", 4, steps=300)]
+    with pytest.raises(InvalidParameter, match=r"'tasks'.*different names.*experts-beta-k4"):
+        Sweep(twice, 1, tmp_path)
+    assert len(Sweep([TASKS[0], TASKS[0]], 1, tmp_path).tasks) == 1
+    with pytest.raises(InvalidParameter, match="The 'seeds' parameter of Sweep"):
+        Sweep(TASKS, 0, tmp_path)
+
+
+def test_an_error_in_a_run_names_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OEUVRE_DATA", str(tmp_path))
+    write_emnist(tmp_path, train=20, test=10)
+    path = tmp_path / "emnist" / "emnist-digits-test-labels-idx1-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:-4])
+    datasets.content.cache_clear()
+    with pytest.raises(DataError, match="not a whole gzip file") as caught:
+        list(Sweep([NeuralNetwork("emnist", 8)], 1, tmp_path / "cells").run(1))
+    assert caught.value.__notes__ == ["This was neural-emnist-8 with seed 0."]
+
+
 def test_the_store_keeps_tables(tmp_path: Path) -> None:
     kept = Store(tmp_path)
     table = pl.DataFrame({"a": [1.0, float("nan"), -0.0], "b": ["x", "y", "z"]})
@@ -231,8 +288,6 @@ def test_the_store_keeps_tables(tmp_path: Path) -> None:
 
 
 def test_tasks_without_randomness_run_once(tmp_path: Path) -> None:
-    from oeuvre.experiments.tasks import DriftingRegression
-
     made = Sweep([DriftingRegression("chick_weights"), TASKS[0]], 3, tmp_path)
     assert [job.seed for job in made.jobs] == [0, 0, 1, 2]
 

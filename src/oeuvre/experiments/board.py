@@ -2,13 +2,13 @@
 
 A cell is a task. The best baseline of a cell is the setting of a baseline with the lowest mean RMSE
 over the seeds, chosen in hindsight with the truth, as in the paper; MAE and bias are compared with
-those of the same setting. The median baseline is the median over all settings of all baselines.
+those of the same setting. The median baseline is the median over all settings of all baselines, the
+prequential mean among them.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from oeuvre.experiments.sweep import BASELINES
@@ -24,8 +24,9 @@ class Board:
 
     `table` has a row for each setting in each cell: for each metric its mean over the seeds, the
     standard deviation over them (`rmse_spread`), and the ratios of the mean to those of the best
-    and the median baseline (`rmse_to_best`, `rmse_to_median`). Ratios of the bias are of its
-    absolute value. `chosen` marks the best setting of each family.
+    and the median baseline (`rmse_to_best`, `rmse_to_median`). Ratios of the bias are of
+    `bias_size`, the mean over the seeds of its absolute value: biases of different sign do not
+    cancel. `chosen` marks the best setting of each family.
 
     Parameters
     ----------
@@ -35,14 +36,14 @@ class Board:
 
     def __init__(self, scores: pl.DataFrame) -> None:
         self.scores = scores
-        sized = scores.with_columns(pl.col("bias").abs().alias("size of bias"))
+        sized = scores.with_columns(pl.col("bias").abs().alias("bias_size"))
         means = sized.group_by(*CELL, "family", "setting", maintain_order=True).agg(
             pl.len().alias("seeds"),
-            pl.col(*METRICS, "size of bias").mean(),
+            pl.col(*METRICS, "bias_size").mean(),
             *(pl.col(metric).std(ddof=0).alias(f"{metric}_spread") for metric in METRICS),
         )
         baseline = pl.col("family").is_in(list(BASELINES))
-        compared = {"rmse": "rmse", "mae": "mae", "bias": "size of bias"}
+        compared = {"rmse": "rmse", "mae": "mae", "bias": "bias_size"}
         best = (
             means.filter(baseline)
             .sort("rmse", maintain_order=True)
@@ -65,7 +66,7 @@ class Board:
             means.join(best, on=CELL, maintain_order="left")
             .join(median, on=CELL, maintain_order="left")
             .with_columns(*ratios, (rank == 1).alias("chosen"))
-            .drop(pl.selectors.matches("^(best|median) |^size of"))
+            .drop(pl.selectors.matches("^(best|median) "))
         )
         self._medians = {
             (row["task"], row["truth"]): {metric: row[f"median {metric}"] for metric in METRICS}
@@ -125,8 +126,3 @@ class Board:
     def ratios(self, tasks: Iterable[str], column: str, truth: str = "paper") -> list[float]:
         """Return one column of our rows, for some tasks."""
         return [float(self.row(task, truth=truth)[column]) for task in tasks]
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return exp of the mean of the logarithms."""
-    return float(np.exp(np.mean(np.log(list(values)))))

@@ -1,7 +1,8 @@
 """The public data sets of the paper: from a local folder, or from their homes on the network.
 
 A file is looked for under the name of its data set in each folder of the path list `OEUVRE_DATA`,
-then in the user's cache, which downloads fill. Whatever its source, its content is checked.
+then in the user's cache, which downloads fill. Whatever its source, its content is checked; of
+EMNIST only the archive's checksum is published, and checked when it is downloaded.
 """
 
 import gzip
@@ -9,6 +10,7 @@ import hashlib
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +23,7 @@ import requests
 from oeuvre import atomic
 from oeuvre.errors import DataError
 
-__all__ = ["DATASETS", "Dataset", "Source", "content", "ensure", "table"]
+__all__ = ["DATASETS", "Dataset", "Source", "content", "digests", "ensure", "table"]
 
 VARIABLE = "OEUVRE_DATA"
 
@@ -195,7 +197,7 @@ def unpack(name: str, data: bytes) -> bytes:
     """Return the content of a file as stored: through gzip if its name says so."""
     try:
         return gzip.decompress(data) if name.endswith(".gz") else data
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{name} is not a whole gzip file: {error}.") from None
 
 
@@ -212,7 +214,11 @@ def check(source: Source, place: str, data: bytes) -> None:
 @lru_cache(maxsize=8)
 def content(key: str, name: str) -> bytes:
     """Return the checked content of a file, downloading its data set if need be."""
-    source = next(file for file in DATASETS[key].files if file.name == name)
+    return load(key, next(file for file in DATASETS[key].files if file.name == name))
+
+
+def load(key: str, source: Source) -> bytes:
+    """Read a file from where it is, download it if it is nowhere, and check it."""
     place = find(key, source)
     if place is None:
         download(key)
@@ -224,10 +230,20 @@ def content(key: str, name: str) -> bytes:
 
 
 def ensure(keys: Iterable[str]) -> None:
-    """Have all files of these data sets at hand, or raise a DataError that says what is missing."""
+    """Have all files of these data sets at hand and whole, or raise a DataError."""
     for key in dict.fromkeys(keys):
-        if any(find(key, source) is None for source in DATASETS[key].files):
-            download(key)
+        for source in DATASETS[key].files:
+            load(key, source)
+
+
+def digests(key: str) -> list[str]:
+    """Return the sha256 of each file of a data set: the published one, or of the file as it is."""
+    return [source.sha256 or _digest(find(key, source)) for source in DATASETS[key].files]
+
+
+@lru_cache
+def _digest(place: Path | None) -> str:
+    return "missing" if place is None else hashlib.sha256(place.read_bytes()).hexdigest()
 
 
 def download(key: str) -> None:
@@ -263,8 +279,8 @@ def _keep(source: Source, fetched: Path, target: Path) -> None:
         try:
             with zipfile.ZipFile(fetched) as archive:
                 data = archive.read(source.member)
-        except zipfile.BadZipFile as error:
-            raise DataError(f"what is at {source.url} is not a zip archive") from error
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise DataError(f"what is at {source.url} is not a whole zip archive") from error
         if source.name.endswith(".gz") and not source.member.endswith(".gz"):
             data = gzip.compress(data, mtime=0)
     check(source, source.url, unpack(source.url if source.member is None else source.name, data))

@@ -23,9 +23,10 @@ class Claim:
 
 
 RESTART = (
-    "Algorithm 1 starts anew at step 30 from one loss, and the error of that loss fades slowly. It "
-    "weighs most where the model hardly moves and a plain mean is nearly perfect (d = 200), and "
-    "more in the RMSE than in the MAE. It differs much between seeds."
+    "Until step 30 the weights come from provisional constants, b = 2 and c = 1, far from those of "
+    "losses near 0.01: the estimate is about as noisy as one loss, and the restart then throws the "
+    "first 29 away. These first steps weigh most where the model hardly moves and a plain mean is "
+    "nearly perfect (d = 200), and more in the RMSE than in the MAE; they differ between seeds."
 )
 STILL = (
     "The gradient of the reported loss has the factor 1/d, so with these step sizes the model "
@@ -41,8 +42,8 @@ CALM = (
     "Fresh samples show a change of the data only through γ_t, which falls like (ĉ/b̂)/√t, and ĉ "
     "and b̂ come from the first 30 rows. These are calm (January nights, chicks just hatched), so "
     "γ_t is far too small later, while the sum of ℓ_t − ℓ_{t−1} goes on: on UCI Bike Sharing the "
-    "estimate even falls below 0. The paper gives neither columns nor scaling; larger features or "
-    "targets raise ĉ/b̂, and with it OEUVRE's place."
+    "estimate even falls below 0. The paper gives neither columns nor scaling; with standardised "
+    "data, below, ĉ/b̂ is larger and OEUVRE nearer to what the paper reports."
 )
 TWINS = (
     "A fading factor f and a moving average of weight 1 − f are the same average after some "
@@ -63,7 +64,7 @@ OTHER = "Fashion-MNIST, which stands in for EMNIST digits, is harder. "
 CLAIMS = (
     Claim(
         "Abstract, introduction, appendix",
-        "OEUVRE matches or outperforms the baselines though they are tuned with the truth.",
+        "OEUVRE matches or outperforms tuned baselines, consistently across tasks and metrics.",
         EVERYTHING,
         judging.everywhere,
         "It does where the model moves and the data do not; see below for linear regression in "
@@ -71,7 +72,7 @@ CLAIMS = (
     ),
     Claim(
         "Appendix",
-        "Which baseline is best varies across tasks.",
+        "Which baseline is best varies across tasks and metrics.",
         EVERYTHING,
         judging.best_varies,
     ),
@@ -79,7 +80,7 @@ CLAIMS = (
         "Figure 1",
         "On a run on the Diabetes data OEUVRE is more accurate than every tuned baseline.",
         ("logistic",),
-        within("rmse_to_best", CLEAR, "logistic"),
+        within("rmse_to_best", 1.0, "logistic"),
     ),
     Claim(
         "Linear regression; Figure 2",
@@ -116,6 +117,13 @@ CLAIMS = (
         RESTART,
     ),
     Claim(
+        "Appendix, figure of all linear estimators",
+        "RMSE, MAE and bias are all competitive with the best baseline's.",
+        ("linear",),
+        judging.close(METRICS, "linear"),
+        RESTART,
+    ),
+    Claim(
         "Appendix, linear regression",
         "OEUVRE is comparable to the best settings of SW, EMA and FFPreq, by all three metrics.",
         ("linear",),
@@ -143,7 +151,7 @@ CLAIMS = (
         LOOSE,
     ),
     Claim(
-        "Appendix, figure of all estimators",
+        "Appendix, figure of all expert estimators",
         "RMSE, MAE and bias are competitive with the best baseline's.",
         ("experts",),
         judging.close(METRICS, "experts"),
@@ -223,7 +231,7 @@ CLAIMS = (
         "Neural networks; Figure 3b",
         "With 128 samples OEUVRE has the lowest RMSE and MAE on both image sets.",
         ("neural",),
-        lowest(("rmse", "mae"), *LARGE),
+        lowest(("rmse", "mae"), *LARGE, at_least=2),
         OTHER + NOISY,
     ),
     Claim(
@@ -248,7 +256,7 @@ CLAIMS = (
         "Neural networks",
         "With 8 samples the results are similar: the lowest RMSE and MAE.",
         ("neural",),
-        lowest(("rmse", "mae"), *EIGHT),
+        lowest(("rmse", "mae"), *EIGHT, at_least=2),
         OTHER + NOISY,
     ),
     Claim(
@@ -276,7 +284,7 @@ CLAIMS = (
         "Appendix, neural networks",
         "With 8 samples the bias is the lowest on both image sets.",
         ("neural",),
-        lowest(("bias",), *EIGHT),
+        lowest(("bias",), *EIGHT, at_least=2),
         "The bias of short windows is small too, and within the noise of ten seeds.",
     ),
     Claim(
@@ -300,6 +308,13 @@ CLAIMS = (
         f"{TWINS} OEUVRE: as above.",
     ),
     Claim(
+        "Appendix, Bikes",
+        "Their loss changes more abruptly than Bike Sharing's, so OEUVRE has more difficulty.",
+        ("drift",),
+        judging.harder,
+        "With the scaling used here it has more difficulty with Bike Sharing: as above.",
+    ),
+    Claim(
         "Appendix, Chick Weights",
         "The true loss rises fast, and all estimators lag behind it.",
         ("drift",),
@@ -318,6 +333,12 @@ CLAIMS = (
         ("drift",),
         judging.third,
         TWINS,
+    ),
+    Claim(
+        "Appendix, Wine Quality",
+        "The truth varies much, and OEUVRE, which changes less rapidly, does not track it well.",
+        ("drift",),
+        judging.hard_to_track,
     ),
     Claim(
         "Discussion",

@@ -52,7 +52,9 @@ def draw(sweep: Sweep, board: Board) -> Iterator[tuple[str, Figure]]:
         if isinstance(task, LogisticRegression):
             yield "representative", _run(sweep, board, task, "Diabetes Health Indicators")
         elif isinstance(task, DriftingRegression):
-            yield task.name, _run(sweep, board, task, DATASETS[task.data].title)
+            standardised = ", standardised" if task.group == "standardised" else ""
+            title = DATASETS[task.data].title + standardised
+            yield task.name, _run(sweep, board, task, title)
 
 
 def _compare(

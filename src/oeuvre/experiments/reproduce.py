@@ -1,5 +1,6 @@
 """From the names of some tasks to a page of results: what `oeuvre reproduce` does."""
 
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from oeuvre.experiments import datasets, pictures, results, tasks
 from oeuvre.experiments.board import Board
 from oeuvre.experiments.sweep import Sweep
 from oeuvre.experiments.tasks.neural import import_torch
-from oeuvre.parameters import integer, invalid
+from oeuvre.parameters import invalid
 from oeuvre.report import figures
 
 __all__ = ["conclude", "prepare"]
@@ -26,11 +27,12 @@ def prepare(groups: Iterable[str], out: Path, *, seeds: int = 10, quick: bool = 
         if name not in tasks.GROUPS:
             words = ", ".join(map(repr, tasks.GROUPS))
             raise invalid("reproduce", "groups", f"some of {words}", name)
-    integer("reproduce", "seeds", seeds, 1)
     sweep = Sweep(tasks.choose(names, quick=quick), seeds, out / "cells")
     if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks):
         import_torch()
-    out.mkdir(parents=True, exist_ok=True)
+    (out / "cells").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=out / "cells"):  # it can be written to, or there is no point
+        pass
     datasets.ensure(key for task in sweep.tasks for key in task.datasets)
     return sweep
 

@@ -28,8 +28,8 @@ def fingerprint(thing: object, *libraries: str) -> dict[str, Any]:
     """Tell what makes the results of a task or an estimator: parameters, code, versions.
 
     The code is that of the modules its class and bases come from, and of what they import from the
-    same room; comments and docstrings do not count. A changed estimator is a different one, and
-    the others stay what they are. Of a class from elsewhere it is the class itself.
+    same room; comments and docstrings do not count, compiled files do. A changed estimator is a
+    different one, and the others stay what they are. Of a class from elsewhere it is the class.
     """
     bases = type(thing).__mro__
     waiting = [kind.__module__ for kind in bases]
@@ -67,7 +67,8 @@ def read_code(name: str) -> tuple[str, list[str]]:
         ):
             node.value.value = ""  # a docstring
     known = [each for each in imported if is_module(each)]
-    return short(ast.dump(tree).encode()), known
+    compiled = [each.read_bytes() for each in sorted(path.parent.glob(f"{path.name}.*.so"))]
+    return short(b"".join((ast.dump(tree).encode(), *compiled))), known
 
 
 def read_class(kind: type) -> str:

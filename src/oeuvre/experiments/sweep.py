@@ -28,9 +28,10 @@ from oeuvre import (
     SlidingWindow,
 )
 from oeuvre.estimators.arrays import Floats
-from oeuvre.experiments.datasets import DATASETS
+from oeuvre.experiments import datasets
 from oeuvre.experiments.store import Store, fingerprint
 from oeuvre.experiments.tasks import Stream, Task
+from oeuvre.parameters import integer, invalid
 
 __all__ = ["BASELINES", "Job", "Sweep", "families", "score"]
 
@@ -85,8 +86,12 @@ def work(
     job: "Job", stream: Stream | None, missing: dict[str, tuple[Estimator, ...]]
 ) -> tuple["Job", Stream | None, dict[str, pl.DataFrame]]:
     """Score the families that are missing; return the stream too if it had to be made."""
-    made = job.task.stream(job.seed) if stream is None else stream
-    scores = {name: score_family(members, made) for name, members in missing.items()}
+    try:
+        made = job.task.stream(job.seed) if stream is None else stream
+        scores = {name: score_family(members, made) for name, members in missing.items()}
+    except Exception as error:
+        error.add_note(f"This was {job.task.name} with seed {job.seed}.")
+        raise
     return job, made if stream is None else None, scores
 
 
@@ -106,7 +111,7 @@ class Job:
         """What makes the stream."""
         return {
             "task": fingerprint(self.task, *self.task.libraries),
-            "data": [source.sha256 for key in self.task.datasets for source in DATASETS[key].files],
+            "data": [digest for key in self.task.datasets for digest in datasets.digests(key)],
             "seed": self.seed,
         }
 
@@ -115,7 +120,7 @@ class Job:
         river = ("river",) if any(isinstance(member, Adwin) for member in members) else ()
         return {
             "stream": self.maker,
-            "metrics": inspect.getsource(score),
+            "metrics": inspect.getsource(score) + inspect.getsource(score_family),
             "family": [fingerprint(member, *river) for member in members],
         }
 
@@ -134,7 +139,12 @@ class Sweep:
     """
 
     def __init__(self, tasks: Iterable[Task], seeds: int, folder: Path) -> None:
-        self.tasks = list(tasks)
+        self.tasks = list(dict.fromkeys(tasks))
+        self.seeds = integer("Sweep", "seeds", seeds, 1)
+        names = [task.name for task in self.tasks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise invalid("Sweep", "tasks", "of different names", twice)
         self.store = Store(folder)
         self.jobs = [
             Job(task, seed) for task in self.tasks for seed in range(seeds if task.seeded else 1)

@@ -112,7 +112,7 @@ def over_time(
         tidy(axes)
         axes.set(ylabel=ylabel, xlim=(1, len(true)))
         axes.legend(ncols=3, frameon=False, loc="upper right", fontsize=8)
-    low, high = np.quantile(true, (0.0, 1.0))
+    low, high = true.min(), true.max()
     room = 0.25 * (high - low)
     panels[0].set(title=title, ylim=(low - room, high + 1.6 * room))
     panels[-1].set_xlabel("step")
