@@ -190,7 +190,7 @@ def reproduce(
                 progress.update(bar, advance=1, description=job.task.name)
             progress.update(bar, description="all runs done")
             bar = progress.add_task("judging and drawing", total=None)
-            board = steps.conclude(sweep, folder)
+            board = steps.conclude(sweep, folder, jobs or -1)
             progress.update(bar, total=1, completed=1)
     except KeyboardInterrupt:
         console.print("Stopped. The same command goes on from here.")

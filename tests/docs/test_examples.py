@@ -111,7 +111,8 @@ def test_the_results_are_those_of_a_whole_run() -> None:
     page = (ROOT / "docs" / "results.md").read_text()
     assert "`make paper` wrote this page, from 10 seeds" in page
     verdicts = re.findall(r"\*\*(holds|holds in part|does not hold here)\*\*", page)
-    assert len(verdicts) == len(paper.CLAIMS)
+    again = sum(claim.groups == ("drift",) for claim in paper.CLAIMS)  # on standardised data
+    assert len(verdicts) == len(paper.CLAIMS) + again
     for claim in paper.CLAIMS:
         assert f"| {claim.says} |" in page
     for task in tasks.choose(tasks.PAPER):
@@ -122,9 +123,9 @@ def test_numbers_of_the_readme_are_those_of_the_results() -> None:
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/results.md"))
     table = readme.partition("## The paper, reproduced")[2].partition("\n## ")[0]
     rows = re.findall(
-        r"^\| ([A-Z][\w ]+) \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", table, re.M
+        r"^\| ([A-Z][\w, ]+) \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", table, re.M
     )
-    assert len(rows) == 6
+    assert len(rows) == 7
     for row in rows:
         assert f"| {' | '.join(row)} |" in page
 

@@ -192,10 +192,33 @@ class Adwin(DetectorWindow):
 
     def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
         self._detector.update(self._check(loss, previous, rate))
+        self._look(1)
+
+    def _look(self, steps: int) -> None:
+        """Take over the mean and the width of the window, which has seen so many more steps."""
         self._estimate = float(self._detector.estimation)
         self._mass = self._squares = float(self._detector.width)
         self._weight = 1.0 / self._mass
-        self._n += 1
+        self._n += steps
+
+    def _replay(
+        self,
+        losses: Any,
+        previous: Any,
+        rates: Any,
+        sizes: Any,
+        estimate: Any,
+        variance: Any,
+        weight: Any,
+    ) -> None:
+        detector = self._detector
+        for i, loss in enumerate(losses):
+            if abs(loss) > LARGEST:
+                self._check(loss, None, None)  # raises
+            detector.update(loss)
+            estimate[i] = detector.estimation
+            weight[i] = 1.0 / detector.width
+        self._look(len(losses))
 
 
 class DriftWindow(DetectorWindow):

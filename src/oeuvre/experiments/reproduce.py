@@ -2,7 +2,10 @@
 
 import tempfile
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
+
+import joblib
 
 from oeuvre import atomic
 from oeuvre.experiments import datasets, pictures, results, tasks
@@ -28,8 +31,8 @@ def prepare(groups: Iterable[str], out: Path, *, seeds: int = 10, quick: bool = 
             words = ", ".join(map(repr, tasks.GROUPS))
             raise invalid("reproduce", "groups", f"some of {words}", name)
     sweep = Sweep(tasks.choose(names, quick=quick), seeds, out / "cells")
-    if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks):
-        import_torch()
+    if any(isinstance(task, tasks.NeuralNetwork) for task in sweep.tasks) and not has_torch():
+        import_torch()  # says how to install it
     (out / "cells").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=out / "cells"):  # it can be written to, or there is no point
         pass
@@ -37,14 +40,26 @@ def prepare(groups: Iterable[str], out: Path, *, seeds: int = 10, quick: bool = 
     return sweep
 
 
-def conclude(sweep: Sweep, out: Path) -> Board:
-    """Judge a sweep that is done; write the page, the figures and the board under `out`."""
+def has_torch() -> bool:
+    """Tell whether PyTorch is there, without the seconds it takes to import it."""
+    try:
+        return find_spec("torch") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def conclude(sweep: Sweep, out: Path, workers: int = -1) -> Board:
+    """Judge a sweep that is done; write the page, the figures and the board under `out`.
+
+    Figures are drawn `workers` at a time, on this machine: the folder is here.
+    """
     board = Board(sweep.scores())
     (out / "results").mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for name, figure in pictures.draw(sweep, board):
-        figures.save(figure, out / "results" / name)
-        drawn.append(name)
+    drawn = dict(pictures.draw(sweep, board))
+    joblib.Parallel(n_jobs=workers, backend="loky")(
+        joblib.delayed(figures.save)(figure, out / "results" / name)
+        for name, figure in drawn.items()
+    )
     atomic.write_bytes(out / "board.csv", board.table.write_csv().encode())
-    atomic.write_bytes(out / "results.md", results.page(sweep, board, drawn).encode())
+    atomic.write_bytes(out / "results.md", results.page(sweep, board, list(drawn)).encode())
     return board

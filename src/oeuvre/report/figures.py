@@ -210,6 +210,8 @@ def tidy(axes: Axes) -> None:
 
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and as SVG, each whole or not at all; return the files."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # it has been laid out; once is enough for both
     save_png(figure, stem.with_suffix(".png"))
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": stem.name}):  # the same figure, the same bytes
