@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -184,9 +184,12 @@ def reproduce(
     console = Console()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
-        with Progress(*columns, console=console) as progress:
+        with (
+            Progress(*columns, console=console) as progress,
+            closing(sweep.run(jobs or -1)) as done,
+        ):
             bar = progress.add_task("running", total=len(sweep.jobs))
-            for job in sweep.run(jobs or -1):
+            for job in done:
                 progress.update(bar, advance=1, description=job.task.name)
             progress.update(bar, description="all runs done")
             bar = progress.add_task("judging and drawing", total=None)

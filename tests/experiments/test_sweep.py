@@ -114,9 +114,9 @@ def test_a_second_run_does_nothing(done: Sweep, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_run_that_was_stopped_goes_on(done: Sweep, tmp_path: Path) -> None:
     part = Sweep(TASKS, 2, tmp_path)
-    first: Iterator[Job] = part.run(1)
+    first = part.run(1)
     finished = [next(first), next(first)]
-    first.close()  # type: ignore[attr-defined]
+    first.close()
     assert 0 < len(files(tmp_path)) < len(files(done.store.folder))
     with pytest.raises(LookupError, match="is not done"):
         part.scores()

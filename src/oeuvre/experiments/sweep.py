@@ -9,7 +9,8 @@ cluster. Workers get and return arrays; only the process that calls `run` touche
 """
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ class Sweep:
             Job(task, seed) for task in self.tasks for seed in range(seeds if task.seeded else 1)
         ]
 
-    def run(self, workers: int = -1) -> Iterator[Job]:
+    def run(self, workers: int = -1) -> Generator[Job]:
         """Do what is not done yet, `workers` jobs at a time (-1: one a core); yield each job done.
 
         The slowest tasks come first, so that no core idles at the end.
@@ -168,12 +169,14 @@ class Sweep:
                 yield job
         calls = (joblib.delayed(work)(job, self._stored(job), missing) for job, missing in todo)
         parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")
-        for job, made, scores in parallel(calls):
-            if made is not None:
-                self.store.write(job.label("stream"), job.maker, as_table(made))
-            for name, table in scores.items():
-                self.store.write(job.label(name), job.maker_of(families(job.task)[name]), table)
-            yield job
+        with closing(parallel(calls)) as finished:  # whoever stops early stops the workers
+            for job, made, scores in finished:
+                if made is not None:
+                    self.store.write(job.label("stream"), job.maker, as_table(made))
+                for name, table in scores.items():
+                    maker = job.maker_of(families(job.task)[name])
+                    self.store.write(job.label(name), maker, table)
+                yield job
 
     def scores(self) -> pl.DataFrame:
         """Return the scores of all jobs, which must be done: a row for each setting and truth."""
