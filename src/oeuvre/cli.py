@@ -1,6 +1,8 @@
 """The command line: parse, call, print."""
 
+import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from enum import StrEnum
@@ -181,6 +183,8 @@ def reproduce(
     folder = out or Path("out/quick" if quick else "out/paper")
     names = [group.value for group in groups or ()] or list(tasks.PAPER)
     sweep = steps.prepare(names, folder, seeds=seeds or (2 if quick else 10), quick=quick)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as Ctrl-C does
+    warnings.filterwarnings("ignore", message="You could benefit from adjusting the input task")
     console = Console()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
@@ -208,7 +212,7 @@ def reproduce(
     for row in results.summary_rows(board):
         table.add_row(*row)
     console.print(table)
-    for verdict in ("holds", "holds in part", "does not hold here"):
+    for verdict in ("holds", "holds in part", "does not hold here") if verdicts else ():
         count = sum(finding.verdict == verdict for _, finding in verdicts)
         console.print(f"{count:3d} of {len(verdicts)} claims: {verdict}")
     console.print(f"\nClaims, tables and figures are in {folder / 'results.md'}")

@@ -30,7 +30,7 @@ MODULES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__name__": "__main__"}
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S):
         with contextlib.redirect_stdout(io.StringIO()):
             exec(block, names)  # noqa: S102

@@ -38,7 +38,7 @@ def test_what_a_run_leaves(experts: tuple[Path, str]) -> None:
     assert re.search(r"\d+ of \d+ claims: holds\n", said)
     assert "results.md" in said
     page = (folder / "results.md").read_text()
-    assert "A partial run (experts; seeds: 1)" in page
+    assert "A partial run (experts; seeds: 1): verdicts can differ" in page
     for name in ("experts", "experts-all"):
         assert (folder / "results" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (folder / "results" / f"{name}.svg").read_bytes()[:2000]
@@ -72,7 +72,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_files(experts: tuple[Path, 
     assert found == files(whole)
 
 
-def test_stopped_by_hand(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_by_hand(tmp_path: Path, stop: signal.Signals) -> None:
     with subprocess.Popen(
         [COMMAND, "reproduce", "experts", "--seeds", "1", "--jobs", "1", "--out", "x"],
         cwd=tmp_path,
@@ -84,7 +85,7 @@ def test_stopped_by_hand(tmp_path: Path) -> None:
         while not list(tmp_path.rglob("*.parquet")):
             assert process.poll() is None
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         said, _ = process.communicate()
     assert process.returncode == 130
     assert "Stopped. The same command goes on from here." in said
@@ -104,6 +105,8 @@ def test_no_data_and_no_network(tmp_path: Path) -> None:
     done = run("reproduce", "drift", cwd=tmp_path, **empty)
     assert done.returncode == 1
     assert "UCI Bike Sharing is not at hand, and could not be fetched" in done.stderr
+    assert "Also missing: Toulouse Bikes, Chick Weights, Wine Quality." in done.stderr
+    assert f"Searched: {tmp_path / 'cache' / 'oeuvre'}" in done.stderr
     assert "(hour.csv.gz) into a folder named 'bike_sharing_uci'" in done.stderr
     assert "OEUVRE_DATA" in done.stderr
     assert "Traceback" not in done.stderr
@@ -116,7 +119,9 @@ def test_the_wrong_data(tmp_path: Path) -> None:
     (tmp_path / "bike_sharing_uci" / "hour.csv.gz").write_bytes(b"not gzip")
     done = run("reproduce", "drift", cwd=tmp_path, OEUVRE_DATA=str(tmp_path))
     assert done.returncode == 1
-    assert re.fullmatch(r"oeuvre: .*hour.csv.gz is not a whole gzip file.*\n", done.stderr)
+    assert re.fullmatch(
+        r"oeuvre: .*hour.csv.gz is not a whole gzip file.*\nAlso missing: .*\n", done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,6 +145,7 @@ def test_emnist_when_its_files_are_there(tmp_path: Path) -> None:
     page = (tmp_path / "e" / "results.md").read_text()
     assert "| neural-emnist-8-epochs1, sharp truth |" in page
     assert "on both image sets" not in page
+    assert "fewer epochs" in page
     assert "ADWIN has a lower RMSE" not in page  # that is about MNIST
 
 

@@ -449,6 +449,7 @@ def test_the_tasks_are_those_of_the_paper() -> None:
     assert len(set(names)) == len(names)
     assert choose(PAPER) == [task for group in PAPER for task in GROUPS[group]]
     assert {task.epochs for task in choose(["neural"], quick=True)} == {1}  # type: ignore[attr-defined]
+    assert len(choose(["drift"], quick=True)) == 4
 
 
 @pytest.mark.skipif(not REAL, reason="OEUVRE_DATA does not lead to the public data sets")

@@ -193,6 +193,11 @@ def find(key: str, source: Source) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
+def missing(key: str) -> list[Source]:
+    """Return the files of a data set that are nowhere."""
+    return [source for source in DATASETS[key].files if find(key, source) is None]
+
+
 def unpack(name: str, data: bytes) -> bytes:
     """Return the content of a file as stored: through gzip if its name says so."""
     try:
@@ -231,9 +236,15 @@ def load(key: str, source: Source) -> bytes:
 
 def ensure(keys: Iterable[str]) -> None:
     """Have all files of these data sets at hand and whole, or raise a DataError."""
-    for key in dict.fromkeys(keys):
+    wanted = list(dict.fromkeys(keys))
+    for place, key in enumerate(wanted):
         for source in DATASETS[key].files:
-            load(key, source)
+            try:
+                load(key, source)
+            except DataError as error:
+                others = [DATASETS[each].title for each in wanted[place + 1 :] if missing(each)]
+                also = f"\nAlso missing: {', '.join(others)}." if others else ""
+                raise DataError(f"{error}{also}") from error
 
 
 def digests(key: str) -> list[str]:
@@ -249,13 +260,13 @@ def _digest(place: Path | None) -> str:
 def download(key: str) -> None:
     """Fetch the missing files of a data set into the cache, with a progress bar."""
     dataset = DATASETS[key]
-    missing = [source for source in dataset.files if find(key, source) is None]
+    absent = missing(key)
     target = Path(pooch.os_cache("oeuvre")) / key
     pooch.get_logger().setLevel("WARNING")
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for url in dict.fromkeys(source.url for source in missing):
-            files = [source for source in missing if source.url == url]
+        for url in dict.fromkeys(source.url for source in absent):
+            files = [source for source in absent if source.url == url]
             with tempfile.TemporaryDirectory(dir=target) as scratch:
                 fetched = pooch.retrieve(
                     url, files[0].archive, fname="fetched", path=scratch, progressbar=True
@@ -264,10 +275,12 @@ def download(key: str) -> None:
                     _keep(source, Path(fetched), target / source.name)
     except (requests.RequestException, OSError, ValueError, LookupError) as error:
         names = ", ".join(source.name for source in dataset.files)
+        searched = ", ".join(f"{place}" for place in folders())
         raise DataError(
-            f"{dataset.title} is not at hand, and could not be fetched: {error}\n"
+            f"{dataset.title} is not at hand, and could not be fetched.\n"
             f"Put its files ({names}) into a folder named {key!r}, and name the folder above it "
-            f"in the environment variable {VARIABLE}. They are described at {dataset.home}"
+            f"in the environment variable {VARIABLE}. They are described at {dataset.home}\n"
+            f"Searched: {searched}. The download said: {error}"
         ) from error
 
 

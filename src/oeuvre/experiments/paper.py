@@ -203,7 +203,7 @@ CLAIMS = (
         "With Beta losses OEUVRE has the lowest RMSE and bias for all numbers of experts.",
         ("experts",),
         lowest(("rmse", "bias"), "experts-beta"),
-        "The bias of a good estimate is within the noise of ten seeds.",
+        "The bias of a good estimate is within the noise between seeds.",
     ),
     Claim(
         "Appendix, expert advice",
@@ -218,7 +218,7 @@ CLAIMS = (
         ("experts",),
         lowest(("bias",), "experts-bernoulli"),
         "EMA's bias is as small: past losses that are too high and a first loss that is kept long "
-        "can cancel. The bias of a good estimate is within the noise of ten seeds.",
+        "can cancel. The bias of a good estimate is within the noise between seeds.",
     ),
     Claim(
         "Appendix, expert advice",
@@ -244,7 +244,7 @@ CLAIMS = (
             factor=CLEAR,
         ),
         "Short windows, which are best here by RMSE, are nearly unbiased too; what is left is "
-        "within the noise of the truth and of ten seeds.",
+        "within the noise of the truth and between seeds.",
     ),
     Claim(
         "Neural networks; appendix",
@@ -285,7 +285,7 @@ CLAIMS = (
         "With 8 samples the bias is the lowest on both image sets.",
         ("neural",),
         lowest(("bias",), *EIGHT, at_least=2),
-        "The bias of short windows is small too, and within the noise of ten seeds.",
+        "The bias of short windows is small too, and within the noise between seeds.",
     ),
     Claim(
         "Appendix, neural networks",

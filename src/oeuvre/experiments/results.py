@@ -14,7 +14,7 @@ from oeuvre.experiments.judging import Finding, NothingToJudge
 from oeuvre.experiments.paper import Claim
 from oeuvre.experiments.pictures import settings_of
 from oeuvre.experiments.sweep import Sweep
-from oeuvre.experiments.tasks import PAPER, DriftingRegression, choose
+from oeuvre.experiments.tasks import PAPER, DriftingRegression, NeuralNetwork, choose
 
 __all__ = ["SUMMARY", "judge", "page", "summary_rows"]
 
@@ -42,9 +42,10 @@ NOTES = {
 SUMMARY = ("task", "truth", "cells", "RMSE / best", "worst", "RMSE / median", "MAE / best")
 CAPTIONS = {
     "representative": "A representative run: the seed whose RMSE of OEUVRE is the median.",
-    "linear": "OEUVRE beside the best and the median baseline; bars are deviations over seeds.",
+    "linear": "OEUVRE beside the median baseline and the one best by RMSE; bars are deviations "
+    "over seeds.",
     "linear-all": "OEUVRE and every baseline at its best setting.",
-    "experts": "OEUVRE beside the best and the median baseline.",
+    "experts": "OEUVRE beside the median baseline and the one best by RMSE.",
     "experts-all": "OEUVRE and every baseline at its best setting.",
     "neural": "Every estimator but the prequential mean, which is far off; the paper's truth.",
     "neural-sharp": "The same against the loss on the whole test set, at every tenth step.",
@@ -70,8 +71,15 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
     parts = [
         "# The paper's results, reproduced",
         introduction(sweep),
-        f"Of {len(verdicts)} claims judged, {counts['holds']} hold, {counts['holds in part']} hold "
-        f"in part and {counts['does not hold here']} do not hold here.",
+        *(
+            [
+                f"Of {len(verdicts)} claims judged, {counts['holds']} hold, "
+                f"{counts['holds in part']} hold in part and {counts['does not hold here']} do not "
+                "hold here."
+            ]
+            if verdicts
+            else []
+        ),
         "## Overview",
         "OEUVRE's error as a ratio to that of the best baseline, chosen in hindsight in each cell "
         "for its RMSE, and to the median over all settings of all baselines: geometric means over "
@@ -87,14 +95,14 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
             if group == "standardised"
             else [pair for pair in verdicts if pair[0].groups == (group,)]
         )
-        parts += [f"## {TITLES[group]}"]
+        parts += [f"## {TITLES.get(group, group)}"]
         parts += [NOTES[group]] if group in NOTES else []
         parts += [scalings(board)] if group == "standardised" else []
         parts += [claims(own, reasons=group != "standardised")] if own else []
         parts += [
             "Means over the seeds, ± their standard deviation:"
-            if any(task.seeded and task.group == group for task in sweep.tasks)
-            else "One run of each, in the order of the file:",
+            if sweep.seeds > 1 and any(t.seeded and t.group == group for t in sweep.tasks)
+            else "One run of each:",
             cell_table(board, group),
         ]
         if group == "drift":
@@ -132,7 +140,12 @@ def introduction(sweep: Sweep) -> str:
         made = f"`make paper` wrote this page, from {sweep.seeds} seeds of each task that has any."
     else:
         words = ", ".join(dict.fromkeys(task.group for task in sweep.tasks))
-        made = f"A partial run ({words}; seeds: {sweep.seeds}). `make paper` runs all of it."
+        short = any(isinstance(task, NeuralNetwork) and task.epochs < 10 for task in sweep.tasks)
+        made = (
+            f"A partial run ({words}; seeds: {sweep.seeds}"
+            f"{'; networks trained for fewer epochs than the paper' if short else ''}): verdicts "
+            "can differ from those of `make paper`, which runs all, and reasons are as found there."
+        )
     return (
         f"{made} The tasks are the paper's; where it is silent, the docstrings of "
         "`oeuvre.experiments.tasks` say what was chosen. Metrics are over all steps, burn-in "
@@ -159,7 +172,7 @@ def summary_rows(board: Board) -> list[tuple[str, ...]]:
     """Return our rows of the summary: task, truth, cells and four ratios."""
     return [
         (
-            TITLES[row["group"]],
+            TITLES.get(row["group"], row["group"]),
             row["truth"],
             str(row["cells"]),
             f"{row['rmse_to_best']:.2f}",
