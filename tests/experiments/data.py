@@ -53,3 +53,8 @@ def csv(header: str, rows: np.ndarray, separator: str = ",") -> str:
     buffer = io.StringIO()
     np.savetxt(buffer, rows, delimiter=separator, fmt="%.17g", header=header, comments="")
     return buffer.getvalue()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Read every file under a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}

@@ -13,14 +13,10 @@ from oeuvre.cli import Group
 from oeuvre.errors import InvalidParameter
 from oeuvre.experiments import reproduce
 from oeuvre.experiments.tasks import GROUPS
-from tests.experiments.data import write_emnist
+from tests.experiments.data import files, write_emnist
 from tests.unit.test_cli import COMMAND, run
 
 NOWHERE = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.fixture(scope="module")

@@ -24,17 +24,13 @@ from oeuvre.experiments.tasks import (
     NeuralNetwork,
     Stream,
 )
-from tests.experiments.data import write_emnist
+from tests.experiments.data import files, write_emnist
 
 TASKS = [
     LinearRegression(5, 0.1, steps=120),
     ExpertAdvice("beta", 4, steps=120),
     ExpertAdvice("bernoulli", 4, steps=120),
 ]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 @pytest.fixture(scope="module")

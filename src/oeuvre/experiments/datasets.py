@@ -184,7 +184,12 @@ DATASETS = {
 def folders() -> list[Path]:
     """Return where data sets are looked for: `OEUVRE_DATA`, a path list, then the cache."""
     listed = [Path(part) for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
-    return [*listed, Path(pooch.os_cache("oeuvre"))]
+    return [*listed, cache()]
+
+
+def cache() -> Path:
+    """Return the folder that downloads go to."""
+    return Path(pooch.os_cache("oeuvre"))
 
 
 def find(key: str, source: Source) -> Path | None:
@@ -227,8 +232,7 @@ def load(key: str, source: Source) -> bytes:
     place = find(key, source)
     if place is None:
         download(key)
-        place = find(key, source)
-        assert place is not None  # noqa: S101  (a download puts all files there, or raises)
+        place = cache() / key / source.name
     data = unpack(str(place), place.read_bytes())
     check(source, str(place), data)
     return data
@@ -261,7 +265,7 @@ def download(key: str) -> None:
     """Fetch the missing files of a data set into the cache, with a progress bar."""
     dataset = DATASETS[key]
     absent = missing(key)
-    target = Path(pooch.os_cache("oeuvre")) / key
+    target = cache() / key
     pooch.get_logger().setLevel("WARNING")
     try:
         target.mkdir(parents=True, exist_ok=True)
