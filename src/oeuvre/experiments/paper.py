@@ -56,8 +56,8 @@ LARGE = tuple(f"{name}-128" for name in IMAGES)
 EIGHT = tuple(f"{name}-8" for name in IMAGES)
 NOISY = (
     "The largest entry of AdamW's update is no smaller at the end of training than at its start: "
-    "γ_t stays large, and OEUVRE averages over some ten steps, enough with 128 samples, too few "
-    "with 8."
+    "γ_t stays large, and OEUVRE averages over some tens of steps, enough with 128 samples, "
+    "too few with 8."
 )
 OTHER = "Fashion-MNIST, which stands in for EMNIST digits, is harder. "
 
