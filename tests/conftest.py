@@ -33,6 +33,16 @@ AS_DATA: dict[str, Make] = {
     "weights 1/t": lambda: oeuvre.Oeuvre(gamma="1/t"),
     "weights sigma": lambda: oeuvre.Oeuvre(gamma="0.5*sigma"),
     "constant weights": lambda: oeuvre.Oeuvre(b=1.0, c=1.0, gamma=0.05),
+    "weights down to a least one": lambda: oeuvre.Oeuvre(gamma="max(1/t, 0.05)"),
+    "adaptive": oeuvre.AdaptiveOeuvre,
+    "two gains": lambda: oeuvre.AdaptiveOeuvre(two_gain=True),
+    "adaptive, drift": lambda: oeuvre.AdaptiveOeuvre(drift="cusum"),
+    "ensemble": oeuvre.Ensemble,
+    "small ensemble": lambda: oeuvre.Ensemble(
+        [oeuvre.AdaptiveOeuvre(drift="cusum"), oeuvre.Oeuvre(burn_in=5), oeuvre.SlidingWindow(4)],
+        prior=[2, 1, 1],
+        horizon=3,
+    ),
     "prequential": oeuvre.Prequential,
     "window": lambda: oeuvre.SlidingWindow(7),
     "window of one": lambda: oeuvre.SlidingWindow(1),
@@ -45,6 +55,10 @@ WITH_CODE: dict[str, Make] = {
     "schedule": lambda: oeuvre.Oeuvre(rates.Schedule(half_life)),
     "adwin": oeuvre.Adwin,
     "drift window": lambda: oeuvre.DriftWindow(_page_hinkley()),
+    "adaptive, detector": lambda: oeuvre.AdaptiveOeuvre(two_gain=True, drift=_page_hinkley()),
+    "ensemble of code": lambda: oeuvre.Ensemble(
+        [oeuvre.DriftWindow(_page_hinkley()), oeuvre.Oeuvre(rates.Schedule(half_life))], horizon=1
+    ),
 }
 """Those that hold code: they can be pickled, but not saved."""
 
@@ -84,14 +98,19 @@ def pairs() -> Pairs:
 
 def snapshot(estimator: oeuvre.Estimator) -> dict[str, Any]:
     """Everything the state consists of, in a form that compares."""
-    state = estimator._get_state()
-    detector = state.pop("detector", None)
-    if detector is not None:
-        state["detector"] = {
-            name: repr(getattr(detector, name, None))
-            for name in ("estimation", "width", "n_detections", "drift_detected", "_sum_min")
-        }
-    return state
+    return comparable(estimator._get_state())
+
+
+def comparable(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state with every detector in it, members' too, as what it says of itself."""
+    names = ("estimation", "width", "n_detections", "drift_detected", "_sum_min")
+    result = dict(state)
+    if "detector" in state:
+        detector = state["detector"]
+        result["detector"] = {name: repr(getattr(detector, name, None)) for name in names}
+    if "members" in state:
+        result["members"] = [comparable(member) for member in state["members"]]
+    return result
 
 
 def pytest_sessionstart() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from oeuvre._kernels.checks import to_float
 from oeuvre.errors import InvalidParameter
 
-__all__ = ["integer", "invalid", "real"]
+__all__ = ["boolean", "integer", "invalid", "real"]
 
 LARGEST = 2**53
 """The largest int a parameter may be: the last one up to which floats count every step."""
@@ -17,6 +17,13 @@ def invalid(owner: str, name: str, requirement: str, got: object) -> InvalidPara
     return InvalidParameter(
         f"The {name!r} parameter of {owner} must be {requirement}. Got {got!r:.80} instead."
     )
+
+
+def boolean(owner: str, name: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
+    if not (isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"):
+        raise invalid(owner, name, "True or False", value)
+    return bool(value)
 
 
 def integer(owner: str, name: str, value: Any, at_least: int) -> int:

@@ -1,16 +1,15 @@
 cimport cython
 from libc cimport math
 
-from oeuvre._kernels.checks cimport as_loss, check_unused, not_enough_data, too_large
+from oeuvre._kernels.checks cimport as_loss, check_unused, too_large
+from oeuvre._kernels.core cimport Core
 
 cpdef double smooth(double mean, double value, double weight) noexcept
 
 
-cdef class AverageCore:
-    cdef public dict _params
+cdef class AverageCore(Core):
     cdef public double _fading, _alpha
-    cdef public long long _n
-    cdef public double _estimate, _weight, _mass, _squares
+    cdef public double _weight, _mass, _squares
 
     @cython.locals(mass=double, squares=double, weight=double, estimate=double, keep=double)
     cdef int _advance(self, double loss, double size) except -1

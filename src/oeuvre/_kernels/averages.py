@@ -7,7 +7,8 @@ the same floats.
 import math
 from typing import Any
 
-from oeuvre._kernels.checks import as_loss, check_unused, not_enough_data, too_large
+from oeuvre._kernels.checks import as_loss, check_unused, too_large
+from oeuvre._kernels.core import Core
 
 __all__ = ["AverageCore", "WindowCore", "smooth"]
 
@@ -17,7 +18,7 @@ def smooth(mean: float, value: float, weight: float) -> float:
     return mean + weight * (value - mean)
 
 
-class AverageCore:
+class AverageCore(Core):
     """A recursive weighted mean of the losses.
 
     With `alpha` > 0 the new loss has the weight alpha, but for the first, which has 1. Otherwise
@@ -26,9 +27,7 @@ class AverageCore:
     mass²/squares is their effective number.
     """
 
-    __slots__ = ("_alpha", "_estimate", "_fading", "_mass", "_n", "_params", "_squares", "_weight")
-
-    _params: dict[str, Any]
+    __slots__ = ("_alpha", "_fading", "_mass", "_squares", "_weight")
 
     def _configure(self, fading: float, alpha: float) -> None:
         self._fading = fading
@@ -85,11 +84,13 @@ class AverageCore:
         """Take one step with the mean loss of a batch."""
         self._take(loss, previous, rate, size)
 
-    def get(self) -> float:
-        """Return the weighted mean of the losses so far."""
-        if self._n == 0:
-            raise not_enough_data()
-        return self._estimate
+    def _step(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take one step with checked numbers, of which an average uses two."""
+        self._advance(loss, size)
+
+    def _newest(self) -> float:
+        """Return the weight of the newest step."""
+        return self._weight
 
     def _replay(
         self,

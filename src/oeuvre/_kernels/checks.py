@@ -102,10 +102,14 @@ def not_enough_data() -> NotEnoughData:
 
 
 def overflow(loss: float, previous: float, rate: float) -> InvalidLoss:
-    """Build the error for a step whose result leaves the range of a float."""
+    """Build the error for a step whose result leaves the range of a float.
+
+    A negative rate says that there was none.
+    """
+    pace = f", rate={rate!r}" if rate >= 0.0 else ""
     return InvalidLoss(
         "The step must stay within the range of a float, squares included. "
-        f"Got loss={loss!r}, previous={previous!r}, rate={rate!r} instead."
+        f"Got loss={loss!r}, previous={previous!r}{pace} instead."
     )
 
 

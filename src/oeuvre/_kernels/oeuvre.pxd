@@ -1,7 +1,8 @@
 cimport cython
 from libc cimport math
 
-from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, not_enough_data, overflow
+from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, overflow
+from oeuvre._kernels.core cimport Core
 
 cdef int OPTIMAL, HARMONIC, SIGMA, CONSTANT
 cdef double START_B, START_C, FLOOR, SMALL
@@ -39,13 +40,12 @@ cpdef (double, double) add_moment(
 cdef double quick(object value, str name) except? -1.0
 
 
-cdef class OeuvreCore:
-    cdef public dict _params
+cdef class OeuvreCore(Core):
     cdef public object _schedule
     cdef public double _power, _value, _known_b, _known_c
     cdef public int _mode
-    cdef public long long _n, _burn_in, _values, _folds
-    cdef public double _estimate, _gamma, _bound, _retained, _b, _c
+    cdef public long long _burn_in, _values, _folds
+    cdef public double _gamma, _bound, _retained, _b, _c
     cdef public double _mass, _change_mean, _change_spread, _loss_mean, _loss_spread
     cdef public double _p, _q, _r
 

@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from oeuvre._kernels.checks import as_loss, as_previous, as_rate, not_enough_data, overflow
+from oeuvre._kernels.checks import as_loss, as_previous, as_rate, overflow
+from oeuvre._kernels.core import Core
 
 __all__ = [
     "WEIGHTS",
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 WEIGHTS = ("optimal", "1/t", "sigma", "constant")
-"""Where the weights come from: Equation 3, 1/t, κσ_t, or one number."""
+"""Where the weights come from: Equation 3, 1/t (or a least value), κσ_t, or one number."""
 OPTIMAL = 0
 HARMONIC = 1
 SIGMA = 2
@@ -102,9 +103,9 @@ def optimal_step(bound: float, sigma: float, b: float) -> tuple[float, float]:
 
 
 def fixed_weight(mode: int, value: float, t: int, sigma: float) -> float:
-    """Equation 5: γ_t = 1/t, or κσ_t (at most 1); and constant weights."""
+    """Equation 5: γ_t = 1/t (from a least value on constant), or κσ_t (at most 1); or constant."""
     if mode == HARMONIC:
-        return 1.0 / t
+        return max(1.0 / t, value)
     if mode == CONSTANT:
         return value
     return min(1.0, value * sigma)
@@ -162,7 +163,7 @@ def quick(value: Any, name: str) -> float:
     return as_loss(value, name)
 
 
-class OeuvreCore:
+class OeuvreCore(Core):
     """One stream's state and Algorithm 1, which advances it."""
 
     __slots__ = (
@@ -172,7 +173,6 @@ class OeuvreCore:
         "_c",
         "_change_mean",
         "_change_spread",
-        "_estimate",
         "_folds",
         "_gamma",
         "_known_b",
@@ -181,9 +181,7 @@ class OeuvreCore:
         "_loss_spread",
         "_mass",
         "_mode",
-        "_n",
         "_p",
-        "_params",
         "_power",
         "_q",
         "_r",
@@ -193,7 +191,6 @@ class OeuvreCore:
         "_values",
     )
 
-    _params: dict[str, Any]
     _schedule: Callable[[int], float] | None
 
     def _configure(
@@ -361,16 +358,18 @@ class OeuvreCore:
             pace = self._rate_now(rate)
         self._advance(cur, prev, pace, 1.0)
 
-    def get(self) -> float:
-        """Return L_t, the estimate of the current model's expected loss."""
-        if self._n == 0:
-            raise not_enough_data()
-        return self._estimate
-
     def _update_batch(self, loss: float, previous: Any, rate: Any, size: float) -> None:
         """Take one step with the mean losses of a batch."""
         cur = as_loss(loss, "losses")
         self._advance(cur, as_previous(previous, self._n, cur, True), self._rate_now(rate), size)
+
+    def _step(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take one step with checked numbers; a negative rate stands for the own schedule's."""
+        self._advance(loss, previous, self._rate_now(None) if rate < 0.0 else rate, size)
+
+    def _newest(self) -> float:
+        """Return γ_t."""
+        return self._gamma
 
     def _log_retained(self) -> float:
         """Return log Γ_t."""

@@ -231,13 +231,21 @@ class Estimator(ABC):
         """Undo `_encode_params`."""
         return params
 
+    def _encode_state(self) -> dict[str, Any]:
+        """Return the state as plain data."""
+        return self._get_state()
+
+    def _decode_state(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Undo `_encode_state`; raise StateError if something does not fit."""
+        return state
+
     def to_dict(self) -> dict[str, Any]:
         """Return parameters and state as plain data, fit for JSON."""
         return {
             "kind": type(self).__name__,
             "version": 1 + len(self._migrations),
             "params": self._encode_params(),
-            "state": self._get_state(),
+            "state": self._encode_state(),
         }
 
     @classmethod
@@ -278,7 +286,7 @@ class Estimator(ABC):
         for name, good in found._fields.items():
             if not good(state[name]):
                 raise StateError(f"{name!r} in this saved {kind} cannot be {state[name]!r}.")
-        estimator._set_state(state)
+        estimator._set_state(estimator._decode_state(state))
         try:
             sound = estimator.n == 0 or 0.0 < estimator.effective_n < math.inf
         except ArithmeticError:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,10 @@ class Oeuvre(OeuvreCore, Estimator):
         constants. Not used if `b` and `c` are given.
     gamma
         None for the optimal weights of Equation 3. Otherwise weights fixed in advance (Equation
-        5): "1/t", "sigma" for `γ_t = σ_t`, "2.5*sigma" for `γ_t = 2.5 σ_t` (at most 1), or one
-        number from 0 to 1. Weights of 1/t or one number do not depend on the constants, so the
-        estimate runs from the first step without a restart.
+        5): "1/t", "max(1/t, 0.01)" for weights that stop falling at 0.01, "sigma" for
+        `γ_t = σ_t`, "2.5*sigma" for `γ_t = 2.5 σ_t` (at most 1), or one number from 0 to 1.
+        Weights of 1/t or one number do not depend on the constants, so the estimate runs from the
+        first step without a restart.
 
     Notes
     -----
@@ -203,7 +205,10 @@ def read_gamma(gamma: float | str | None) -> tuple[str, float, float | str | Non
     """Return where the weights come from, their κ or γ, and the parameter in its plainest form."""
     if gamma is None:
         return "optimal", 0.0, None
-    wanted = "None, '1/t', 'sigma', a multiple such as '2.5*sigma', or a number from 0 to 1"
+    wanted = (
+        "None, '1/t', 'max(1/t, 0.01)' or the like, 'sigma', a multiple such as '2.5*sigma', "
+        "or a number from 0 to 1"
+    )
     if not isinstance(gamma, str):
         value = math.nan if isinstance(gamma, bool) else to_float(gamma)
         if not 0.0 <= value <= 1.0:
@@ -211,11 +216,15 @@ def read_gamma(gamma: float | str | None) -> tuple[str, float, float | str | Non
         return "constant", value, value
     if gamma == "1/t":
         return "1/t", 0.0, gamma
-    match = re.fullmatch(r"(?:(.+)\*)?sigma", gamma)
-    try:
-        kappa = float(match[1] or 1.0) if match else math.nan
-    except ValueError:
-        kappa = math.nan
-    if not 0.0 < kappa < math.inf:
-        raise invalid("Oeuvre", "gamma", wanted, gamma)
-    return "sigma", kappa, gamma
+    for pattern, weights, largest in (
+        (r"max\(1/t, ?(.+)\)", "1/t", 1.0),
+        (r"(?:(.+)\*)?sigma", "sigma", sys.float_info.max),
+    ):
+        if match := re.fullmatch(pattern, gamma):
+            try:
+                value = float(match[1] or 1.0)
+            except ValueError:
+                break
+            if 0.0 < value <= largest:
+                return weights, value, gamma
+    raise invalid("Oeuvre", "gamma", wanted, gamma)

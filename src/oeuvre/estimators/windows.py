@@ -1,20 +1,21 @@
 """Means over a window of the last losses: of fixed length, or cut where a detector finds drift."""
 
 import copy
-import inspect
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from oeuvre._kernels.averages import WindowCore
 from oeuvre._kernels.checks import as_loss, check_unused
 from oeuvre.errors import InvalidLoss, MissingExtra, NotSerializable, StateError
+from oeuvre.estimators import detectors
 from oeuvre.estimators.averages import Average
 from oeuvre.estimators.base import nonnegative, number
+from oeuvre.estimators.detectors import Detector
 from oeuvre.parameters import integer, invalid, real
 
-__all__ = ["Adwin", "Detector", "DriftWindow", "SlidingWindow"]
+__all__ = ["Adwin", "DriftWindow", "SlidingWindow"]
 
 
 LARGEST = 1e100
@@ -77,17 +78,6 @@ class SlidingWindow(WindowCore, Average):
         super()._set_state({**state, **{name: ring.data for name, ring in rings.items()}})
 
 
-class Detector(Protocol):
-    """Whatever tells of drift the way River's detectors do."""
-
-    @property
-    def drift_detected(self) -> bool:
-        """Whether the last update found drift."""
-
-    def update(self, x: Any) -> Any:
-        """Take one more value."""
-
-
 class DetectorWindow(Average, abstract=True):
     """What the windows around a detector share: they can be pickled, but not saved as data."""
 
@@ -140,10 +130,7 @@ class DetectorWindow(Average, abstract=True):
         raise NotSerializable(f"{cls.__name__}({params}) is never written as data.")
 
     def _encode_params(self) -> dict[str, Any]:
-        raise NotSerializable(
-            f"A state is written as data, and this {type(self).__name__} holds a detector, which "
-            "is code. Use pickle, in places where you trust the file."
-        )
+        raise detectors.not_data(type(self).__name__)
 
 
 class Adwin(DetectorWindow):
@@ -250,17 +237,9 @@ class DriftWindow(DetectorWindow):
     _binary: bool
 
     def __init__(self, detector: Detector) -> None:
-        if isinstance(detector, type) or not (
-            callable(getattr(detector, "update", None)) and hasattr(detector, "drift_detected")
-        ):
-            wanted = "a drift detector with 'update' and 'drift_detected'"
-            raise invalid("DriftWindow", "detector", wanted, detector)
-        try:
-            pattern = copy.deepcopy(detector)
-        except Exception:
-            raise invalid("DriftWindow", "detector", "possible to copy", detector) from None
-        self._params = {"detector": pattern}
-        self._binary = any(c.__name__ == "BinaryDriftDetector" for c in type(detector).__mro__)
+        wanted = "a drift detector with 'update' and 'drift_detected'"
+        self._params = {"detector": detectors.pattern("DriftWindow", "detector", detector, wanted)}
+        self._binary = detectors.is_binary(detector)
         self._configure(1.0, 0.0)
         self.reset()
 
@@ -272,8 +251,7 @@ class DriftWindow(DetectorWindow):
 
     def reset(self) -> None:
         """Forget everything but the parameters."""
-        given = self._params["detector"]
-        self._detector = given.clone() if hasattr(given, "clone") else copy.deepcopy(given)
+        self._detector = detectors.fresh(self._params["detector"])
         self._clear()
 
     def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
@@ -290,11 +268,4 @@ class DriftWindow(DetectorWindow):
         super()._update_batch(cur, None, None, size)
 
     def __repr__(self) -> str:
-        detector = self._params["detector"]
-        changed = (
-            f"{name}={value!r}"
-            for name, parameter in inspect.signature(type(detector)).parameters.items()
-            if isinstance(value := getattr(detector, name, None), int | float | str)
-            and value != parameter.default
-        )
-        return f"DriftWindow(detector={type(detector).__name__}({', '.join(changed)}))"
+        return f"DriftWindow(detector={detectors.describe(self._params['detector'])})"

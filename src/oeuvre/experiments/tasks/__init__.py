@@ -1,4 +1,4 @@
-"""The tasks of the paper: learners whose true loss is known, or estimated well."""
+"""The tasks of the paper and beyond: learners whose true loss is known, or estimated well."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,18 +6,36 @@ from dataclasses import replace
 from oeuvre.experiments.tasks.base import Stream, Task
 from oeuvre.experiments.tasks.drift import DriftingRegression, StandardisedRegression
 from oeuvre.experiments.tasks.experts import ExpertAdvice
+from oeuvre.experiments.tasks.fast import RidgeRegression, RunningMean
 from oeuvre.experiments.tasks.linear import LinearRegression
 from oeuvre.experiments.tasks.logistic import LogisticRegression
 from oeuvre.experiments.tasks.neural import NeuralNetwork
+from oeuvre.experiments.tasks.others import (
+    Diverging,
+    HeavyTails,
+    Hinge,
+    Perceptron,
+    RareErrors,
+)
+from oeuvre.experiments.tasks.shifts import ShiftingRegression
 
 __all__ = [
+    "BEYOND",
     "GROUPS",
     "PAPER",
+    "Diverging",
     "DriftingRegression",
     "ExpertAdvice",
+    "HeavyTails",
+    "Hinge",
     "LinearRegression",
     "LogisticRegression",
     "NeuralNetwork",
+    "Perceptron",
+    "RareErrors",
+    "RidgeRegression",
+    "RunningMean",
+    "ShiftingRegression",
     "StandardisedRegression",
     "Stream",
     "Task",
@@ -44,12 +62,18 @@ GROUPS: dict[str, tuple[Task, ...]] = {
         for task in (DriftingRegression, StandardisedRegression)
         for data in ("bike_sharing_uci", "toulouse_bikes", "chick_weights", "wine_quality")
     ),
+    "shifts": tuple(ShiftingRegression(kind) for kind in ("abrupt", "gradual", "seasonal")),
+    "fast": (RunningMean(1), RunningMean(10), RidgeRegression(5), RidgeRegression(20)),
+    "others": (Perceptron(), RareErrors(), HeavyTails(), Diverging(), Hinge()),
     "emnist": tuple(NeuralNetwork("emnist", samples) for samples in (128, 8)),
 }
 """Every task by the word of the command line."""
 
 PAPER = ("linear", "experts", "logistic", "neural", "drift")
 """What runs if nothing is named. EMNIST, a download of half a gigabyte, runs when it is."""
+
+BEYOND = ("shifts", "fast", "others")
+"""What the paper does not have: tasks on which nothing was tuned, each truth a formula."""
 
 
 def choose(groups: Iterable[str], *, quick: bool = False) -> list[Task]:

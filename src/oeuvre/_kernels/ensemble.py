@@ -1,0 +1,273 @@
+"""A blend of estimators, weighted by how well each predicts the evaluations that come after it.
+
+Compiled by Cython with the types of `ensemble.pxd`; the same lines run as plain Python, to the
+same floats.
+"""
+
+import math
+from typing import Any
+
+from oeuvre._kernels.adaptive import AdaptiveCore
+from oeuvre._kernels.averages import WindowCore
+from oeuvre._kernels.checks import as_loss, as_previous, as_rate
+from oeuvre._kernels.core import Core
+
+__all__ = ["EnsembleCore", "reweigh"]
+
+LEARNING = 0.2
+"""η: how fast the weights learn, per squared error in units of the noise. Under Gaussian noise the
+expected weight of a worse member falls fastest at 1/4 of the true level and not at all from 1/2 on;
+the level below is that of clipped squares, about 3/4 of the true one."""
+SHARE = 2e-4
+"""The share of the weights that goes back to the prior at each step."""
+CLIP = 3.0
+"""The largest squared error that counts in full for the noise level, in units of that level."""
+REACH = 25.0
+"""A squared error beyond this, in units of the noise level, counts as this much for the weights: a
+jump that nobody foresaw tells little about who was better."""
+MEMORY = 0.8
+"""The noise level forgets: the i-th value moves it by i^−MEMORY ..."""
+LEAST_PACE = 0.01
+"""... or by this much, if that is more."""
+FIRM = 10
+"""The number of values after which the noise level clips."""
+LARGEST = 1e100
+"""The largest loss: no member that runs unguarded can leave the range of a float then."""
+
+
+def reweigh(weight: float, excess: float) -> float:
+    """Multiply a weight by exp(−η · excess), the excess being over the best, in units of noise."""
+    return weight * math.exp(-LEARNING * min(excess, 50.0 / LEARNING))
+
+
+class EnsembleCore(Core):
+    """The members, their weights, and what they said a horizon ago.
+
+    `past` is a ring of `horizon` rows: what each member, and the blend after them, said after a
+    step. A row is scored once the mean of the `horizon` values of `previous` after it is there.
+    `sums` holds the squared errors of each summed over batches of steps of one length; when all are
+    full, neighbours are merged and the batches are twice as long.
+    """
+
+    __slots__ = (
+        "_anchor",
+        "_batch",
+        "_batches",
+        "_direct",
+        "_filled",
+        "_guarded",
+        "_horizon",
+        "_inside",
+        "_members",
+        "_noise",
+        "_past",
+        "_prior",
+        "_recent",
+        "_scored",
+        "_size",
+        "_sums",
+        "_weights",
+    )
+
+    _members: list[Any]
+    _direct: list[bool]
+    _guarded: bool
+    _recent: Any
+    _anchor: AdaptiveCore | None
+
+    def _configure(
+        self, horizon: int, members: list[Any], direct: list[bool], guarded: bool, anchor: Any
+    ) -> None:
+        """Take the members: `direct` ones are driven as cores, the others through their methods.
+
+        If `guarded`, a step may fail half-way, so each is taken with care.
+        """
+        self._horizon = horizon
+        self._members = members
+        self._direct = direct
+        self._guarded = guarded
+        self._anchor = anchor
+        self._size = len(members)
+
+    def _clear(self, recent: WindowCore, prior: Any, weights: Any, past: Any, sums: Any) -> None:
+        """Go back to before the first step, with fresh buffers and a fresh window."""
+        self._recent = recent
+        self._prior = prior
+        self._weights = weights
+        self._past = past
+        self._sums = sums
+        self._batches = len(sums) // (self._size + 1)
+        self._n = 0
+        self._estimate = 0.0
+        self._noise = 0.0
+        self._scored = 0
+        self._batch = 1
+        self._filled = 0
+        self._inside = 0
+
+    def _judge(self, target: float, row: int) -> None:
+        """Score what was said a horizon ago against a mean of evaluations, and weigh anew."""
+        size = self._size
+        for k in range(size + 1):
+            error = self._past[row + k] - target
+            self._sums[k * self._batches + self._filled] += error * error
+        self._inside += 1
+        if self._inside == self._batch:
+            self._next_batch()
+
+        # h times the squared error of a mean of h is the noise of one, if they are independent,
+        # and more if they are not
+        said = self._past[row + size]
+        value = self._horizon * (said - target) * (said - target)
+        noise = self._noise
+        self._scored += 1
+        if self._scored > FIRM:
+            if value > REACH * noise:
+                target = said + (target - said) * math.sqrt(REACH * noise / value)
+            value = min(value, CLIP * noise)
+        noise += max(LEAST_PACE, math.pow(self._scored, -MEMORY)) * (value - noise)
+        self._noise = noise
+        if noise > 0.0:
+            best = math.inf
+            for k in range(size):
+                error = self._past[row + k] - target
+                best = min(best, error * error)
+            total = 0.0
+            for k in range(size):
+                error = self._past[row + k] - target
+                weight = reweigh(self._weights[k], (error * error - best) / noise)
+                self._weights[k] = weight
+                total += weight
+            for k in range(size):
+                weight = self._weights[k] / total
+                self._weights[k] = weight + SHARE * (self._prior[k] - weight)
+
+    def _next_batch(self) -> None:
+        """Begin a batch; when all are full, merge neighbours first."""
+        self._inside = 0
+        self._filled += 1
+        if self._filled < self._batches:
+            return
+        for k in range(self._size + 1):
+            start = k * self._batches
+            for j in range(self._batches // 2):
+                first = start + 2 * j
+                self._sums[start + j] = self._sums[first] + self._sums[first + 1]
+            for j in range(self._batches // 2, self._batches):
+                self._sums[start + j] = 0.0
+        self._filled = self._batches // 2
+        self._batch *= 2
+
+    def _advance(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take one step; a negative rate stands for each member's own."""
+        n = self._n + 1
+        row = (n % self._horizon) * (self._size + 1)
+        if n > 1:
+            self._recent._step(previous, previous, -1.0, size)
+            if n > self._horizon:
+                self._judge(self._recent._estimate, row)
+        blend = 0.0
+        for k in range(self._size):
+            if self._direct[k]:
+                core = self._members[k]
+                core._step(loss, previous, rate, size)
+                value = core._estimate
+            else:
+                other = self._members[k]
+                other._update_batch(loss, previous, rate if rate >= 0.0 else None, size)
+                value = other.get()
+            self._past[row + k] = value
+            blend += self._weights[k] * value
+        self._past[row + self._size] = blend
+        self._estimate = blend
+        self._n = n
+
+    def _take(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take one step whole or not at all."""
+        if rate < 0.0 and not self._guarded and abs(loss) <= LARGEST and abs(previous) <= LARGEST:
+            self._advance(loss, previous, rate, size)
+        else:
+            self._take_care(loss, previous, rate, size)
+
+    def _take_care(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take a step that may fail half-way, and undo it if it does."""
+        before = self._get_state()
+        try:
+            self._advance(loss, previous, rate, size)
+        except BaseException:
+            self._set_state(before)
+            raise
+
+    def _get_state(self) -> dict[str, Any]:
+        """Return all that a step may change."""
+        raise NotImplementedError
+
+    def _set_state(self, state: Any) -> None:
+        """Take back what `_get_state` gave."""
+        raise NotImplementedError
+
+    def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
+        """Take one step with one fresh sample.
+
+        Parameters
+        ----------
+        loss
+            The loss of the current model on the sample.
+        previous
+            The loss of the model one step earlier on the same sample. Not needed at the first step.
+        rate
+            The stability rate r(t) of this step, for the members that use one.
+        """
+        self._update_batch(loss, previous, rate, 1.0)
+
+    def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:
+        """Take one step with the mean losses of a batch."""
+        cur = as_loss(loss, "loss")
+        prev = as_previous(previous, self._n, cur, True)
+        self._take(cur, prev, -1.0 if rate is None else as_rate(rate), size)
+
+    def _step(self, loss: float, previous: float, rate: float, size: float) -> None:
+        """Take one step with checked numbers, as a member of another ensemble."""
+        self._take(loss, previous, rate, size)
+
+    def _newest(self) -> float:
+        """Return the weight of the newest step in the blend."""
+        total = 0.0
+        for k in range(self._size):
+            if self._direct[k]:
+                core = self._members[k]
+                total += self._weights[k] * core._newest()
+            else:
+                total += self._weights[k] * self._members[k].weight
+        return total
+
+    def _spread(self) -> float:
+        """Return the anchor's variance, plus the squared distance of the blend from the anchor."""
+        anchor = self._anchor
+        if anchor is None:
+            return math.inf
+        gap = self._estimate - anchor._estimate
+        return anchor._spread() + gap * gap
+
+    def _replay(
+        self,
+        losses: Any,
+        previous: Any,
+        rates: Any,
+        sizes: Any,
+        estimate: Any,
+        variance: Any,
+        weight: Any,
+    ) -> None:
+        """Take a step for each entry of checked buffers; `rates` and `sizes` may be None."""
+        for i in range(len(losses)):
+            self._take(
+                losses[i],
+                previous[i],
+                -1.0 if rates is None else rates[i],
+                1.0 if sizes is None else sizes[i],
+            )
+            estimate[i] = self._estimate
+            if variance is not None:
+                variance[i] = self._spread()
+            weight[i] = self._newest()

@@ -1,0 +1,308 @@
+"""Many estimators in one: blended by how well each predicts the evaluations that follow."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oeuvre._kernels.adaptive import AdaptiveCore
+from oeuvre._kernels.core import Core
+from oeuvre._kernels.ensemble import EnsembleCore
+from oeuvre.errors import NotAvailable, OeuvreError, StateError
+from oeuvre.estimators.adaptive import AdaptiveOeuvre
+from oeuvre.estimators.arrays import Floats
+from oeuvre.estimators.averages import FadingFactor
+from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, number
+from oeuvre.estimators.oeuvre import Oeuvre
+from oeuvre.estimators.ranking import BATCHES, Ranking, rank
+from oeuvre.estimators.windows import SlidingWindow
+from oeuvre.parameters import integer, invalid, real
+
+__all__ = ["Ensemble", "default_bank"]
+
+GRID = tuple(2.0**-k for k in range(1, 11))
+"""The weights of the members that have a constant one: 1/2 to 1/1024."""
+
+
+def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
+    """Return the members of an Ensemble that is given none, and their prior weights.
+
+    Most of the prior is on what needs no rate and no window. The rest is there for data that drift
+    or hang together: averages that start as means of all losses and forget at each pace of a
+    dyadic grid, and, a tenth of them, the paper's estimator with the same weights.
+    """
+    members = (
+        AdaptiveOeuvre(two_gain=True),
+        AdaptiveOeuvre(),
+        *(FadingFactor(1.0 - weight) for weight in GRID),
+        *(Oeuvre(gamma=f"max(1/t, {weight})") for weight in GRID),
+    )
+    return members, (0.7, 0.1, *(0.018 for _ in GRID), *(0.002 for _ in GRID))
+
+
+def runs_as_core(member: Estimator) -> bool:
+    """Tell whether a member's steps are those of a compiled core, with nothing around them."""
+    return isinstance(member, Core) and all(
+        next(kind for kind in type(member).__mro__ if name in vars(kind)).__module__.startswith(
+            "oeuvre._kernels"
+        )
+        for name in ("update", "_update_batch", "get")
+    )
+
+
+def cannot_fail(member: Estimator) -> bool:
+    """Tell whether no step of a member fails if losses are not huge and no rate is given."""
+    if not runs_as_core(member):
+        return False
+    if isinstance(member, Oeuvre):
+        return member._schedule is None and member._power <= 1.0
+    if isinstance(member, AdaptiveOeuvre):
+        return member.detector is None
+    return not (isinstance(member, Ensemble) and member._guarded)
+
+
+class Ensemble(EnsembleCore, Estimator):
+    """A blend of estimators that needs no rate and no window, and follows data that drift.
+
+    `ℓ_{t−1}(z_t)` is a fresh and unbiased look at the loss of the model of the step before, so an
+    estimate can be scored without the truth. Each member is scored on how well it predicted the
+    mean of the next `horizon` such looks, and the weights follow
+
+        w_k ∝ w_k exp(−η (error_k² − error_best²) / noise),   then w ← w + α (prior − w),
+
+    where noise is a running, robust level of `horizon` times the blend's squared error (for
+    independent data, the variance of a loss), η = 0.2 and α = 0.0002. The estimate is the mean of
+    the members with these weights.
+
+    Parameters
+    ----------
+    estimators
+        The members; fresh copies of them are used. By default two `AdaptiveOeuvre`, ten
+        `FadingFactor` and ten `Oeuvre` with constant weights.
+    prior
+        The weights to start from and to return to, above 0; by default equal ones, or, for the
+        default members, most of the weight on the first.
+    horizon
+        How many looks at the loss a prediction is scored on. 1 suits independent data only; long
+        ones suit data that hang together, and answer later.
+
+    Examples
+    --------
+    Losses of a model that stands still, and that suddenly does not fit its data any more:
+
+    >>> import numpy as np
+    >>> from oeuvre import Ensemble
+    >>> rng = np.random.default_rng(0)
+    >>> losses = rng.exponential(size=2000) * np.where(np.arange(2000) < 1000, 1.0, 3.0)
+    >>> est = Ensemble()
+    >>> course = est.replay(losses, losses)
+    >>> print(f"{course.estimate[999]:.2f} {est.get():.2f}")
+    1.01 2.92
+    >>> est.members[est.weights.argmax()]
+    FadingFactor(fading=0.96875)
+    """
+
+    __slots__ = ()
+
+    _needs_previous = True
+    _fields = {
+        "n": count,
+        "estimate": number,
+        "noise": nonnegative,
+        "scored": count,
+        "batch": count,
+        "filled": count,
+        "inside": count,
+        "weights": lambda value: isinstance(value, list) and all(map(fraction, value)),
+        "past": lambda value: isinstance(value, list) and all(map(number, value)),
+        "sums": lambda value: isinstance(value, list) and all(map(nonnegative, value)),
+        "recent": lambda value: isinstance(value, dict),
+        "members": lambda value: isinstance(value, list),
+    }
+
+    def __init__(
+        self,
+        estimators: Sequence[Estimator] | None = None,
+        *,
+        prior: Sequence[float] | None = None,
+        horizon: int = 10,
+    ) -> None:
+        horizon = integer("Ensemble", "horizon", horizon, 1)
+        members, weights = default_bank()
+        given = None
+        if estimators is not None:
+            members = check_members("Ensemble", estimators)
+            weights = tuple(1.0 for _ in members)
+            given = tuple(member.clone() for member in members)
+        if prior is not None:
+            prior = check_prior(prior, len(members))
+            weights = tuple(prior)
+        self._params = {"estimators": given, "prior": prior, "horizon": horizon}
+        fresh = [member.clone() for member in members]
+        anchor = next((each for each in fresh if isinstance(each, AdaptiveCore)), None)
+        plain = (each for each in fresh if isinstance(each, AdaptiveCore) and not each._two_gain)
+        self._configure(
+            horizon,
+            fresh,
+            [runs_as_core(member) for member in fresh],
+            not all(cannot_fail(member) for member in fresh),
+            next(plain, anchor),
+        )
+        self._begin(np.array(weights) / sum(weights))
+
+    def _begin(self, prior: Floats) -> None:
+        size, horizon = len(prior), self._horizon
+        try:
+            past = np.zeros(horizon * (size + 1))
+            recent = SlidingWindow(horizon)
+        except (MemoryError, ValueError, OeuvreError):
+            raise invalid("Ensemble", "horizon", "small enough for the memory", horizon) from None
+        sums = np.zeros((size + 1) * BATCHES)
+        self._clear(recent, prior.data, prior.copy().data, past.data, sums.data)
+
+    def reset(self) -> None:
+        """Forget everything but the parameters."""
+        for member in self._members:
+            member.reset()
+        self._begin(np.array(self._prior))
+
+    @property
+    def _has_variance(self) -> bool:  # type: ignore[override]
+        return self._anchor is not None
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimators at work; to be looked at, not to be fed."""
+        return tuple(self._members)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each member in the blend; they add up to 1."""
+        return np.array(self._weights)
+
+    @property
+    def scores(self) -> Floats:
+        """The mean squared error of each member in predicting the next looks; see `compare`."""
+        ranking = self.compare()
+        return np.array([each.score for each in sorted(ranking.standings, key=place)])[:-1]
+
+    def compare(self) -> Ranking:
+        """Rank the members, and the blend itself, by how well they predicted the next looks.
+
+        Raises NotEnoughData before `horizon` + 1 steps.
+        """
+        sums = np.array(self._sums).reshape(-1, BATCHES)
+        names = [*map(repr, self._members), "the blend"]
+        return rank(names, sums[:, : self._filled], self._batch, sums.sum(axis=1), self._scored)
+
+    @property
+    def weight(self) -> float:
+        """The weight of the newest step: the mean over the members."""
+        self._check_started()
+        members = zip(self._weights, self._members, strict=True)
+        return float(sum(weight * member.weight for weight, member in members))
+
+    @property
+    def variance(self) -> float:
+        """The variance of the rate-free member, plus the squared distance of the blend from it.
+
+        An upper bound where the blend is the better of the two, and wide under drift. Not
+        available without an `AdaptiveOeuvre` among the members.
+        """
+        self._check_started()
+        if self._anchor is None:
+            raise NotAvailable(
+                "This Ensemble has no AdaptiveOeuvre among its members, so it has no variance."
+            )
+        return self._spread()
+
+    @property
+    def effective_n(self) -> float:
+        """The effective number of samples, as if the errors of all members were the same ones."""
+        self._check_started()
+        members = zip(self._weights, self._members, strict=True)
+        return 1.0 / float(sum(weight / member.effective_n for weight, member in members))
+
+    def _get_state(self) -> dict[str, Any]:
+        state = {name: getattr(self, "_" + name) for name in self._fields}
+        for name in ("weights", "past", "sums"):
+            state[name] = list(state[name])
+        state["recent"] = self._recent._get_state()
+        state["members"] = [member._get_state() for member in self._members]
+        return state
+
+    def _set_state(self, state: Mapping[str, Any]) -> None:
+        for name in self._fields:
+            if name in ("weights", "past", "sums"):
+                setattr(self, "_" + name, np.array(state[name]).data)
+            elif name not in ("recent", "members"):
+                setattr(self, "_" + name, state[name])
+        self._recent._set_state(state["recent"])
+        for member, each in zip(self._members, state["members"], strict=True):
+            member._set_state(each)
+
+    def _encode_state(self) -> dict[str, Any]:
+        members = [member.to_dict() for member in self._members]
+        return {**self._get_state(), "recent": self._recent.to_dict(), "members": members}
+
+    def _decode_state(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        buffers = {"weights": self._weights, "past": self._past, "sums": self._sums}
+        if (
+            any(len(state[name]) != len(buffer) for name, buffer in buffers.items())
+            or not abs(sum(state["weights"]) - 1.0) < 1e-9
+            or not (state["filled"] < BATCHES and state["inside"] < state["batch"])
+            or len(state["members"]) != self._size
+        ):
+            raise StateError("The entries of this saved Ensemble do not fit each other.")
+        parts = []
+        for part, saved in zip(
+            (self._recent, *self._members), (state["recent"], *state["members"]), strict=True
+        ):
+            read = Estimator.from_dict(saved)
+            if repr(read) != repr(part):
+                raise StateError(f"This saved Ensemble must hold {part!r} where it holds {read!r}.")
+            parts.append(read._get_state())
+        return {**state, "recent": parts[0], "members": parts[1:]}
+
+    def _encode_params(self) -> dict[str, Any]:
+        params = dict(self._params)
+        if params["estimators"] is not None:
+            params["estimators"] = [each.to_dict() for each in params["estimators"]]
+        if params["prior"] is not None:
+            params["prior"] = list(params["prior"])
+        return params
+
+    @classmethod
+    def _decode_params(cls, params: dict[str, Any]) -> dict[str, Any]:
+        saved = params["estimators"]
+        given = None if saved is None else [Estimator.from_dict(each) for each in saved]
+        return {**params, "estimators": given}
+
+
+def place(standing: Any) -> int:
+    """Return where a standing's estimator stood among those that were compared."""
+    found: int = standing.position
+    return found
+
+
+def check_members(owner: str, estimators: Any) -> tuple[Estimator, ...]:
+    """Return estimators as a tuple, or raise InvalidParameter."""
+    wanted = "estimators, at least one, in a list or tuple"
+    try:
+        members = tuple(estimators)
+    except TypeError:
+        raise invalid(owner, "estimators", wanted, estimators) from None
+    if not members or not all(isinstance(member, Estimator) for member in members):
+        raise invalid(owner, "estimators", wanted, estimators)
+    return members
+
+
+def check_prior(prior: Any, size: int) -> tuple[float, ...]:
+    """Return prior weights as a tuple of floats, or raise InvalidParameter."""
+    try:
+        values = tuple(prior)
+    except TypeError:
+        values = ()
+    if len(values) != size:
+        raise invalid("Ensemble", "prior", f"{size} numbers above 0, one for each member", prior)
+    return tuple(real("Ensemble", "prior", each, 0.0, 1e100, open_low=True) for each in values)
