@@ -5,11 +5,11 @@ from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, overflow
 from oeuvre._kernels.core cimport Core
 
 cdef int ENOUGH
-cdef double MEMORY, NEGLIGIBLE, SLACK, ALARM, CLIP
+cdef double MEMORY, NEGLIGIBLE, ROUNDING, SLACK, ALARM, CLIP
 
 cpdef double forget(double mean, double value, double pace) noexcept
 
-@cython.locals(keep=double, fresh=double)
+@cython.locals(keep=double, apart=double, fresh=double)
 cpdef double spread_ratio(
     double ratio, double beta, double gamma, double rd, double rc, double size
 ) noexcept

@@ -23,6 +23,8 @@ ENOUGH = 3
 """The first pair whose gains come from moments; before it two values are not there."""
 NEGLIGIBLE = 1e-200
 """Below this part of the change's second moment the variance of the loss counts as 0."""
+ROUNDING = 1e-12
+"""What is left of sums that cancel, and the least determinant, in units of their parts."""
 
 SLACK = 0.25
 """The built-in test of drift: what a standardised innovation must exceed to count."""
@@ -42,11 +44,13 @@ def spread_ratio(
 ) -> float:
     """q_t = (1 − γ)² q_{t−1} + (β² var_d + 2βγ cov + γ² var_p) / (B var_p).
 
-    `rd` and `rc` are var_d and cov over var_p.
+    `rd` and `rc` are var_d and cov over var_p. Change and loss that cancel each other to the last
+    digits leave at least rounding errors.
     """
     keep = 1.0 - gamma
-    fresh = beta * beta * rd + 2.0 * beta * gamma * rc + gamma * gamma
-    return keep * keep * ratio + max(0.0, fresh) / size
+    apart = beta * beta * rd + gamma * gamma
+    fresh = max(ROUNDING * apart, apart + 2.0 * beta * gamma * rc)
+    return keep * keep * ratio + fresh / size
 
 
 def one_gain(ratio: float, rc: float, size: float, least: float) -> float:
@@ -79,7 +83,7 @@ def two_gains(
         gamma = min(1.0, max(least, v / b))
         return gamma, gamma
     determinant = a * b - c * c
-    if determinant > 1e-12 * a * b:
+    if determinant > ROUNDING * a * b:
         beta = (u * b - c * v) / determinant
         gamma = (a * v - c * u) / determinant
     else:
