@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from oeuvre.experiments.sweep import BASELINES
+from oeuvre.experiments.sweep import BASELINES, RATE_FREE
 
 __all__ = ["METRICS", "Board"]
 
@@ -79,8 +79,18 @@ class Board:
 
     @property
     def families(self) -> list[str]:
-        """The families on the board, ours first."""
+        """The families of the paper on the board, OEUVRE first."""
+        return [family for family in self.everyone if family not in RATE_FREE]
+
+    @property
+    def everyone(self) -> list[str]:
+        """All families on the board: the paper's estimator, those beyond it, the baselines."""
         return self.table["family"].unique(maintain_order=True).to_list()
+
+    @property
+    def contenders(self) -> list[str]:
+        """The families on the board that are not baselines."""
+        return [family for family in self.everyone if family not in BASELINES]
 
     def tasks(self, *groups: str) -> list[str]:
         """Return the names of the tasks of some groups, or of all."""
@@ -124,5 +134,5 @@ class Board:
         )
 
     def ratios(self, tasks: Iterable[str], column: str, truth: str = "paper") -> list[float]:
-        """Return one column of our rows, for some tasks."""
+        """Return one column of OEUVRE's rows, for some tasks."""
         return [float(self.row(task, truth=truth)[column]) for task in tasks]

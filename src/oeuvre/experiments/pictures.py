@@ -3,18 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import polars as pl
 from matplotlib.figure import Figure
 
 from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.board import METRICS, Board
 from oeuvre.experiments.datasets import DATASETS
-from oeuvre.experiments.sweep import Job, Sweep, families
+from oeuvre.experiments.sweep import BASELINES, Job, Sweep, families
 from oeuvre.experiments.tasks import (
     DriftingRegression,
     ExpertAdvice,
     LinearRegression,
     LogisticRegression,
     NeuralNetwork,
+    ShiftingRegression,
     Task,
 )
 from oeuvre.report.figures import Panel, bars, lines, over_time
@@ -26,6 +28,7 @@ NAMES = {"rmse": "RMSE", "mae": "MAE", "bias": "bias"}
 
 def draw(sweep: Sweep, board: Board) -> Iterator[tuple[str, Figure]]:
     """Yield each figure that the tasks of the sweep allow, by its name."""
+    yield "contest", _contest(board)
     linear = [task for task in sweep.tasks if isinstance(task, LinearRegression)]
     if linear:
         columns = {
@@ -55,6 +58,22 @@ def draw(sweep: Sweep, board: Board) -> Iterator[tuple[str, Figure]]:
             standardised = ", standardised" if task.group == "standardised" else ""
             title = DATASETS[task.data].title + standardised
             yield task.name, _run(sweep, board, task, title)
+        elif isinstance(task, ShiftingRegression):
+            title = f"A target with {task.kind} changes"
+            yield task.name, _run(sweep, board, task, title, first="Ensemble")
+
+
+def _contest(board: Board) -> Figure:
+    """Draw, for each group of tasks, the mean ratio of each contender to the best baseline."""
+    summary = board.summary()
+    sharp = set(summary.filter(truth="sharp")["group"])
+    kept = summary.filter((pl.col("truth") == "sharp") | ~pl.col("group").is_in(sharp))
+    groups = kept["group"].unique(maintain_order=True).to_list()
+    series = {
+        family: (kept.filter(family=family)["rmse_to_best"].to_list(), [0.0] * len(groups))
+        for family in board.contenders
+    }
+    return lines([[Panel("", groups, series, ylabel="RMSE / best baseline's", logarithmic=True)]])
 
 
 def _compare(
@@ -82,7 +101,9 @@ def _compare(
                 }
             else:
                 shown = {
-                    "OEUVRE": [board.row(name) for name in names],
+                    **{
+                        each: [board.row(name, each) for name in names] for each in board.contenders
+                    },
                     "median baseline": [board.median_baseline(name) for name in names],
                     "best baseline": [board.best_baseline(name) for name in names],
                 }
@@ -111,7 +132,7 @@ def _networks(board: Board, tasks: list[NeuralNetwork], truth: str) -> Figure:
         line = []
         for metric in METRICS:
             series = {}
-            for family in board.families:
+            for family in board.everyone:
                 if family == "Prequential":
                     continue  # many times the others, whose bars could no longer be told apart
                 rows = [board.row(task.name, family, truth) for task in some]
@@ -125,16 +146,16 @@ def _networks(board: Board, tasks: list[NeuralNetwork], truth: str) -> Figure:
     return bars(grid)
 
 
-def _run(sweep: Sweep, board: Board, task: Task, title: str) -> Figure:
+def _run(sweep: Sweep, board: Board, task: Task, title: str, first: str = "OEUVRE") -> Figure:
     """Draw the course of one run, each estimator at the best setting of its family.
 
-    The run is the one whose RMSE of ours is the median over the seeds (the lower of two).
+    The run is the one whose RMSE of the `first` is the median over the seeds (the lower of two).
     """
     jobs = [job for job in sweep.jobs if job.task == task]
-    ours = board.scores.filter(family="OEUVRE", task=task.name, truth="paper").sort("rmse")
+    ours = board.scores.filter(family=first, task=task.name, truth="paper").sort("rmse")
     middle = ours["seed"][(len(ours) - 1) // 2]
     truth, course = _courses(sweep, board, next(job for job in jobs if job.seed == middle))
-    return over_time(truth, course, title=title)
+    return over_time(truth, {first: course.pop(first), **course}, title=title)
 
 
 def settings_of(estimator: str) -> str:
@@ -150,5 +171,6 @@ def _courses(sweep: Sweep, board: Board, job: Job) -> tuple[Floats, dict[str, Fl
         setting = board.row(job.task.name, family)["setting"]
         member = next(each for each in members if repr(each) == setting)
         replay = member.clone().replay(stream.loss, stream.previous, rates=stream.rates)
-        course[f"{family} {settings_of(setting)}".strip()] = replay.estimate
+        tuned = settings_of(setting) if family in BASELINES else ""
+        course[f"{family} {tuned}".strip()] = replay.estimate
     return stream.truth, course

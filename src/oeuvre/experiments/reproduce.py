@@ -8,7 +8,7 @@ from pathlib import Path
 import joblib
 
 from oeuvre import atomic
-from oeuvre.experiments import datasets, pictures, results, tasks
+from oeuvre.experiments import choosing, datasets, pictures, results, tasks
 from oeuvre.experiments.board import Board
 from oeuvre.experiments.sweep import Sweep
 from oeuvre.experiments.tasks.neural import import_torch
@@ -54,6 +54,7 @@ def conclude(sweep: Sweep, out: Path, workers: int = -1) -> Board:
     Figures are drawn `workers` at a time, on this machine: the folder is here.
     """
     board = Board(sweep.scores())
+    choices = choosing.choices(sweep, board, workers)
     (out / "results").mkdir(parents=True, exist_ok=True)
     drawn = dict(pictures.draw(sweep, board))
     joblib.Parallel(n_jobs=workers, backend="loky")(
@@ -61,5 +62,7 @@ def conclude(sweep: Sweep, out: Path, workers: int = -1) -> Board:
         for name, figure in drawn.items()
     )
     atomic.write_bytes(out / "board.csv", board.table.write_csv().encode())
-    atomic.write_bytes(out / "results.md", results.page(sweep, board, list(drawn)).encode())
+    atomic.write_bytes(
+        out / "results.md", results.page(sweep, board, choices, list(drawn)).encode()
+    )
     return board

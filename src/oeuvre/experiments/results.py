@@ -14,9 +14,9 @@ from oeuvre.experiments.judging import Finding, NothingToJudge
 from oeuvre.experiments.paper import Claim
 from oeuvre.experiments.pictures import settings_of
 from oeuvre.experiments.sweep import Sweep
-from oeuvre.experiments.tasks import PAPER, DriftingRegression, NeuralNetwork, choose
+from oeuvre.experiments.tasks import BEYOND, PAPER, DriftingRegression, NeuralNetwork, choose
 
-__all__ = ["SUMMARY", "judge", "page", "summary_rows"]
+__all__ = ["contest", "judge", "page"]
 
 TITLES = {
     "linear": "Linear regression",
@@ -25,6 +25,9 @@ TITLES = {
     "neural": "Neural networks",
     "drift": "Drifting data",
     "standardised": "Drifting data, standardised",
+    "shifts": "Shifting targets (ours)",
+    "fast": "Fast learners (ours)",
+    "others": "Other learners (ours)",
 }
 NOTES = {
     "linear": "Runs of the same dimension share their draws across noise levels: the twelve cells "
@@ -38,14 +41,23 @@ NOTES = {
     "in [0, 1], and the same claims, which are not counted above. OEUVRE's RMSE over that of the "
     "best baseline comes near to the paper's: in the burn-in the model now moves further for the "
     "spread of its losses, so ĉ/b̂ is larger, γ_t with it, and OEUVRE follows.",
+    "shifts": "A regression whose target jumps, moves or swings; the learner follows.",
+    "fast": "A running mean and ridge regression: their loss changes by the order of 1/t at first, "
+    "and then hardly at all.",
+    "others": "A perceptron, a classifier that errs rarely, heavy tails, a learner that diverges, "
+    "a support vector machine.",
 }
 SUMMARY = ("task", "truth", "cells", "RMSE / best", "worst", "RMSE / median", "MAE / best")
 CAPTIONS = {
+    "contest": "RMSE over that of the best baseline: the geometric mean over the cells of each "
+    "group. Networks are judged by the sharp truth. The lower the better; 1 is a baseline tuned "
+    "with the truth.",
     "representative": "A representative run: the seed whose RMSE of OEUVRE is the median.",
-    "linear": "OEUVRE beside the median baseline and the one best by RMSE; bars are deviations "
-    "over seeds.",
+    "linear": "OEUVRE and what goes beyond it, beside the median baseline and the one best by "
+    "RMSE; bars are deviations over seeds.",
     "linear-all": "OEUVRE and every baseline at its best setting.",
-    "experts": "OEUVRE beside the median baseline and the one best by RMSE.",
+    "experts": "OEUVRE and what goes beyond it, beside the median baseline and the one best by "
+    "RMSE.",
     "experts-all": "OEUVRE and every baseline at its best setting.",
     "neural": "Every estimator but the prequential mean, which is far off; the paper's truth.",
     "neural-sharp": "The same against the loss on the whole test set, at every tenth step.",
@@ -63,7 +75,7 @@ def judge(board: Board) -> list[tuple[Claim, Finding]]:
     return found
 
 
-def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
+def page(sweep: Sweep, board: Board, choices: pl.DataFrame, figures: Sequence[str]) -> str:
     """Write the page in Markdown; figures are looked for in the folder `results` beside it."""
     groups = board.table["group"].unique(maintain_order=True).to_list()
     verdicts = judge(board)
@@ -85,6 +97,14 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
         "for its RMSE, and to the median over all settings of all baselines: geometric means over "
         "the cells.",
         markdown(SUMMARY, summary_rows(board), numbers=5),
+        "## Beyond the paper",
+        "`Adaptive` is `AdaptiveOeuvre()`, `Two-gain` is `AdaptiveOeuvre(two_gain=True)` and "
+        "`Ensemble` is `Ensemble()`: none of them has a rate, a window or any other setting. RMSE "
+        "over that of the best baseline, the geometric mean over the cells, and in brackets the "
+        "worst cell:",
+        markdown(*split(contest(board)), numbers=len(board.contenders) + 1),
+        *picture("contest", figures),
+        chosen(choices),
     ]
     overall = [pair for pair in verdicts if len(pair[0].groups) > 1]
     if overall:
@@ -107,12 +127,61 @@ def page(sweep: Sweep, board: Board, figures: Sequence[str]) -> str:
         ]
         if group == "drift":
             parts += drift_tables(sweep, board)
-        parts += [
-            f"![{caption(name)}](results/{name}.png)\n\n*{caption(name)}*"
-            for name in figures
-            if name.startswith(group) or (group == "logistic" and name == "representative")
-        ]
+        for name in figures:
+            if name.startswith(group) or (group == "logistic" and name == "representative"):
+                parts += picture(name, figures)
     return "\n\n".join(parts) + "\n"
+
+
+def picture(name: str, figures: Sequence[str]) -> list[str]:
+    """Show a figure, if there is one."""
+    return [f"![{caption(name)}](results/{name}.png)\n\n*{caption(name)}*"] * (name in figures)
+
+
+def split(table: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the first row of a table, and the others."""
+    return table[0], table[1:]
+
+
+def contest(board: Board) -> list[tuple[str, ...]]:
+    """Return a header, and for each group and truth each contender's mean ratio and worst one."""
+    table = [("task", "truth", "cells", *board.contenders)]
+    for (group, truth), part in board.summary().group_by("group", "truth", maintain_order=True):
+        rows = {row["family"]: row for row in part.iter_rows(named=True)}
+        ratios = (
+            f"{rows[family]['rmse_to_best']:.2f} ({rows[family]['worst']:.2f})"
+            for family in board.contenders
+        )
+        table.append(
+            (TITLES.get(str(group), str(group)), str(truth), str(part["cells"][0]), *ratios)
+        )
+    return table
+
+
+def chosen(choices: pl.DataFrame) -> str:
+    """Say how good a choice without the truth is."""
+    rows = []
+    for (group,), part in (
+        *choices.group_by("group", maintain_order=True),
+        (("all",), choices),
+    ):
+        ratios = part["ratio"].to_numpy()
+        rows.append(
+            (
+                TITLES.get(str(group), str(group)),
+                str(len(part)),
+                f"{(ratios <= 1.1).mean():.0%}",
+                f"{ratios.mean():.3f}",
+                f"{ratios.max():.2f}",
+            )
+        )
+    header = ("task", "runs", "within 10 %", "mean", "worst")
+    return (
+        "`oeuvre.compare`, which has no truth, chooses among these and all settings of the "
+        f"baselines but ADWIN's, {choices['offered'][0]} in all. The RMSE of its choice over the "
+        "lowest one in the same run, and how often it is within 10 % of that:\n\n"
+        + markdown(header, rows, numbers=4)
+    )
 
 
 def as_drift(board: Board) -> Board:
@@ -131,12 +200,14 @@ def caption(figure: str) -> str:
     if data in DATASETS:
         title = DATASETS[data].title + (", standardised" if kind == "standardised" else "")
         return f"{title}: OEUVRE beside each estimator at its best setting."
+    if kind == "shifts":
+        return f"A target with {data} changes: the Ensemble beside the others, at their best."
     return CAPTIONS[figure]
 
 
 def introduction(sweep: Sweep) -> str:
     """Say what was run and how words are read."""
-    if sweep.seeds >= 10 and set(sweep.tasks).issuperset(choose(PAPER)):
+    if sweep.seeds >= 10 and set(sweep.tasks).issuperset(choose((*PAPER, *BEYOND))):
         made = f"`make paper` wrote this page, from {sweep.seeds} seeds of each task that has any."
     else:
         words = ", ".join(dict.fromkeys(task.group for task in sweep.tasks))
@@ -147,7 +218,8 @@ def introduction(sweep: Sweep) -> str:
             "can differ from those of `make paper`, which runs all, and reasons are as found there."
         )
     return (
-        f"{made} The tasks are the paper's; where it is silent, the docstrings of "
+        f"{made} The tasks are the paper's, and some of ours at the end; where it is silent, the "
+        "docstrings of "
         "`oeuvre.experiments.tasks` say what was chosen. Metrics are over all steps, burn-in "
         f'included. Words are read as numbers: "comparable", "competitive" or "close" is at most '
         f'{judging.CLOSE:g} times the other, "significantly lower" at most {judging.CLEAR:g} '
@@ -169,7 +241,7 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: i
 
 
 def summary_rows(board: Board) -> list[tuple[str, ...]]:
-    """Return our rows of the summary: task, truth, cells and four ratios."""
+    """Return OEUVRE's rows of the summary: task, truth, cells and four ratios."""
     return [
         (
             TITLES.get(row["group"], row["group"]),
@@ -214,15 +286,11 @@ def claims(pairs: Iterable[tuple[Claim, Finding]], *, reasons: bool = True) -> s
 
 
 def cell_table(board: Board, group: str) -> str:
-    """Write OEUVRE and the best baseline of each cell, against each truth."""
+    """Write OEUVRE and the best baseline of each cell, against each truth, and our ratios."""
+    others = board.contenders[1:]
     header = (
-        "cell",
-        "best baseline",
-        "its RMSE",
-        "OEUVRE's",
-        "ratio",
-        "MAE ratio",
-        "OEUVRE's bias",
+        *("cell", "best baseline", "its RMSE", "OEUVRE's", "ratio", "MAE ratio", "OEUVRE's bias"),
+        *(f"{family}, ratio" for family in others),
     )
 
     def spread(row: dict[str, Any], metric: str) -> str:
@@ -240,9 +308,10 @@ def cell_table(board: Board, group: str) -> str:
                     f"{ours['rmse_to_best']:.2f}",
                     f"{ours['mae_to_best']:.2f}",
                     f"{ours['bias']:+.2g}{spread(ours, 'bias')}",
+                    *(f"{board.row(task, each, truth)['rmse_to_best']:.2f}" for each in others),
                 )
             )
-    return markdown(header, rows, numbers=5)
+    return markdown(header, rows, numbers=5 + len(others))
 
 
 def drift_tables(sweep: Sweep, board: Board) -> list[str]:

@@ -20,7 +20,9 @@ import numpy as np
 import polars as pl
 
 from oeuvre import (
+    AdaptiveOeuvre,
     Adwin,
+    Ensemble,
     Estimator,
     ExponentialMovingAverage,
     FadingFactor,
@@ -34,7 +36,7 @@ from oeuvre.experiments.store import Store, fingerprint
 from oeuvre.experiments.tasks import Stream, Task
 from oeuvre.parameters import integer, invalid
 
-__all__ = ["BASELINES", "Job", "Sweep", "families", "score"]
+__all__ = ["BASELINES", "RATE_FREE", "Job", "Sweep", "families", "score"]
 
 BASELINES: dict[str, tuple[Estimator, ...]] = {
     "Prequential": (Prequential(),),
@@ -53,10 +55,17 @@ BASELINES: dict[str, tuple[Estimator, ...]] = {
 }
 """The paper's baselines over its whole grid, by the paper's names."""
 
+RATE_FREE: dict[str, tuple[Estimator, ...]] = {
+    "Adaptive": (AdaptiveOeuvre(),),
+    "Two-gain": (AdaptiveOeuvre(two_gain=True),),
+    "Ensemble": (Ensemble(),),
+}
+"""What goes beyond the paper; none of it has a setting."""
+
 
 def families(task: Task) -> dict[str, tuple[Estimator, ...]]:
-    """Return the estimators that are judged on a task: ours with the task's rate, then the rest."""
-    return {"OEUVRE": (Oeuvre(task.rate),), **BASELINES}
+    """Return what is judged on a task: the paper's with the task's rate, ours, the baselines."""
+    return {"OEUVRE": (Oeuvre(task.rate),), **RATE_FREE, **BASELINES}
 
 
 def score(estimate: Floats, truth: Floats) -> dict[str, float]:

@@ -17,12 +17,21 @@ from oeuvre import atomic
 
 __all__ = ["Panel", "against_truth", "bars", "lines", "over_time", "save", "save_png"]
 
-COLOURS = ("#c2410c", "#94a3b8", "#0e7490", "#7c3aed", "#4d7c0f", "#1e3a8a", "#be185d")
+COLOURS = (
+    *("#c2410c", "#94a3b8", "#0e7490", "#7c3aed", "#4d7c0f", "#1e3a8a"),
+    *("#f59e0b", "#be185d", "#16a34a", "#475569", "#111827"),
+)
 """The first estimate stands out; the others are there to compare."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-HATCHES = ("", "", "///", "...", "xxx", "\\\\\\", "")
-DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), "-", (0, (3, 1)), "--")
-FAMILIES = ("OEUVRE", "Prequential", "SW", "EMA", "FFPreq", "ADWIN")
+MARKERS = ("o", "s", "^", "D", "v", "P", "h", "X", "*", "<", ">")
+HATCHES = ("", "", "///", "...", "xxx", "\\\\\\", "", "", "", "", "")
+DASHES = (
+    *("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), "-", (0, (3, 1))),
+    *("-", "-", "-", (0, (5, 2)), (0, (1.5, 1.5))),
+)
+FAMILIES = (
+    *("OEUVRE", "Prequential", "SW", "EMA", "FFPreq", "ADWIN"),
+    *("Adaptive", "Two-gain", "Ensemble", "median", "best"),
+)
 """Names that look the same in every figure."""
 POINTS = 1000
 """A course with more steps than this is drawn at so many of them, evenly spaced."""
@@ -106,7 +115,7 @@ def over_time(
     panels = figure.subplots(len(others), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for depth, (axes, name) in enumerate(zip(panels, others, strict=True), start=1):
         axes.plot(shown + 1, true[shown], color="black", alpha=0.3, lw=2.4, label="true loss")
-        for each, style in ((name, style_of(name, depth)), (first, 0)):
+        for each, style in ((name, style_of(name, depth)), (first, style_of(first, 0))):
             values = np.asarray(estimates[each])[shown]
             axes.plot(shown + 1, values, color=COLOURS[style], lw=1.0, label=each)
         tidy(axes)

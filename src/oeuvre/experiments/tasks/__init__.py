@@ -70,10 +70,10 @@ GROUPS: dict[str, tuple[Task, ...]] = {
 """Every task by the word of the command line."""
 
 PAPER = ("linear", "experts", "logistic", "neural", "drift")
-"""What runs if nothing is named. EMNIST, a download of half a gigabyte, runs when it is."""
+"""The paper's tasks. EMNIST, a download of half a gigabyte, runs when it is named."""
 
 BEYOND = ("shifts", "fast", "others")
-"""What the paper does not have: tasks on which nothing was tuned, each truth a formula."""
+"""What the paper does not have: other learners and other data, each truth a formula."""
 
 
 def choose(groups: Iterable[str], *, quick: bool = False) -> list[Task]:
