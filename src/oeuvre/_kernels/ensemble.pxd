@@ -6,15 +6,13 @@ from oeuvre._kernels.averages cimport WindowCore
 from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate
 from oeuvre._kernels.core cimport Core
 
-cdef int FIRM
-cdef double LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST
-
-cpdef double reweigh(double weight, double excess) noexcept
+cdef int FIRM, SETTLED
+cdef double LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST, SILENT, MOST
 
 
 cdef class EnsembleCore(Core):
     cdef public list _members, _direct
-    cdef public bint _guarded
+    cdef public bint _guarded, _foreign
     cdef public AdaptiveCore _anchor
     cdef public WindowCore _recent
     cdef public Py_ssize_t _size, _batches
@@ -24,7 +22,7 @@ cdef class EnsembleCore(Core):
 
     @cython.locals(
         size=Py_ssize_t, k=Py_ssize_t, best=double, error=double, said=double, value=double,
-        noise=double, total=double, weight=double,
+        noise=double, pace=double, total=double, pull=double, weight=double,
     )
     cdef int _judge(self, double target, Py_ssize_t row) except -1
 

@@ -12,7 +12,7 @@ from oeuvre._kernels.averages import WindowCore
 from oeuvre._kernels.checks import as_loss, as_previous, as_rate
 from oeuvre._kernels.core import Core
 
-__all__ = ["EnsembleCore", "reweigh"]
+__all__ = ["EnsembleCore"]
 
 LEARNING = 0.2
 """η: how fast the weights learn, per squared error in units of the noise. Under Gaussian noise the
@@ -26,18 +26,19 @@ REACH = 25.0
 """A squared error beyond this, in units of the noise level, counts as this much for the weights: a
 jump that nobody foresaw tells little about who was better."""
 MEMORY = 0.8
-"""The noise level forgets: the i-th value moves it by i^−MEMORY ..."""
+"""The noise level forgets: the i-th value moves it by i^−MEMORY, ..."""
+SETTLED = 317
+"""... and from this value on ..."""
 LEAST_PACE = 0.01
-"""... or by this much, if that is more."""
+"""... by this much, which is about the same then."""
 FIRM = 10
 """The number of values after which the noise level clips."""
+MOST = 50.0
+"""The most a weight can fall in a step, as an exponent: the share back is far above that."""
+SILENT = 1e-290
+"""A noise level up to this counts as none, and the weights stay."""
 LARGEST = 1e100
 """The largest loss: no member that runs unguarded can leave the range of a float then."""
-
-
-def reweigh(weight: float, excess: float) -> float:
-    """Multiply a weight by exp(−η · excess), the excess being over the best, in units of noise."""
-    return weight * math.exp(-LEARNING * min(excess, 50.0 / LEARNING))
 
 
 class EnsembleCore(Core):
@@ -55,6 +56,7 @@ class EnsembleCore(Core):
         "_batches",
         "_direct",
         "_filled",
+        "_foreign",
         "_guarded",
         "_horizon",
         "_inside",
@@ -85,6 +87,7 @@ class EnsembleCore(Core):
         self._horizon = horizon
         self._members = members
         self._direct = direct
+        self._foreign = not all(direct)
         self._guarded = guarded
         self._anchor = anchor
         self._size = len(members)
@@ -125,21 +128,26 @@ class EnsembleCore(Core):
             if value > REACH * noise:
                 target = said + (target - said) * math.sqrt(REACH * noise / value)
             value = min(value, CLIP * noise)
-        noise += max(LEAST_PACE, math.pow(self._scored, -MEMORY)) * (value - noise)
+        pace = LEAST_PACE
+        if self._scored < SETTLED:
+            pace = math.pow(self._scored, -MEMORY)
+        noise += pace * (value - noise)
         self._noise = noise
-        if noise > 0.0:
+        if noise > SILENT:
             best = math.inf
             for k in range(size):
                 error = self._past[row + k] - target
                 best = min(best, error * error)
+            pull = LEARNING / noise
             total = 0.0
             for k in range(size):
                 error = self._past[row + k] - target
-                weight = reweigh(self._weights[k], (error * error - best) / noise)
+                weight = self._weights[k] * math.exp(-min(MOST, pull * (error * error - best)))
                 self._weights[k] = weight
                 total += weight
+            pull = 1.0 / total
             for k in range(size):
-                weight = self._weights[k] / total
+                weight = self._weights[k] * pull
                 self._weights[k] = weight + SHARE * (self._prior[k] - weight)
 
     def _next_batch(self) -> None:
@@ -160,6 +168,8 @@ class EnsembleCore(Core):
 
     def _advance(self, loss: float, previous: float, rate: float, size: float) -> None:
         """Take one step; a negative rate stands for each member's own."""
+        if self._horizon == 0:
+            raise AttributeError("This ensemble was not initialised: its __init__ did not run.")
         n = self._n + 1
         row = (n % self._horizon) * (self._size + 1)
         if n > 1:
@@ -168,14 +178,14 @@ class EnsembleCore(Core):
                 self._judge(self._recent._estimate, row)
         blend = 0.0
         for k in range(self._size):
-            if self._direct[k]:
-                core = self._members[k]
-                core._step(loss, previous, rate, size)
-                value = core._estimate
-            else:
+            if self._foreign and not self._direct[k]:
                 other = self._members[k]
                 other._update_batch(loss, previous, rate if rate >= 0.0 else None, size)
                 value = other.get()
+            else:
+                core = self._members[k]
+                core._step(loss, previous, rate, size)
+                value = core._estimate
             self._past[row + k] = value
             blend += self._weights[k] * value
         self._past[row + self._size] = blend
@@ -218,6 +228,12 @@ class EnsembleCore(Core):
         rate
             The stability rate r(t) of this step, for the members that use one.
         """
+        if isinstance(loss, float) and isinstance(previous, float) and rate is None:
+            cur = float(loss)
+            prev = float(previous)
+            if abs(cur) <= LARGEST and abs(prev) <= LARGEST and not self._guarded:
+                self._advance(cur, prev, -1.0, 1.0)
+                return
         self._update_batch(loss, previous, rate, 1.0)
 
     def _update_batch(self, loss: Any, previous: Any, rate: Any, size: float) -> None:

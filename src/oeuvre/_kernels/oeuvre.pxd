@@ -12,7 +12,7 @@ cpdef double combine(double loss, double previous, double estimate, double gamma
 @cython.locals(keep=double, mixed=double)
 cpdef double bound_step(double bound, double sigma, double b, double gamma) noexcept
 
-@cython.locals(keep=double, kept=double, moved=double)
+@cython.locals(keep=double, kept=double, moved=double, each=double)
 cpdef (double, double, double) bound_terms(
     double p, double q, double r, double gamma, double rate, double size
 ) noexcept

@@ -78,10 +78,11 @@ def bound_terms(
     keep = 1.0 - gamma
     kept = keep * keep
     moved = keep * rate
+    each = 1.0 / size
     return (
-        kept * p + gamma * gamma / size,
-        kept * q + gamma * moved / size,
-        kept * r + moved * moved / size,
+        kept * p + gamma * gamma * each,
+        kept * q + gamma * moved * each,
+        kept * r + moved * moved * each,
     )
 
 

@@ -1,6 +1,5 @@
 """What every estimator shares: batches, replay over arrays, and state as plain data."""
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -299,6 +298,8 @@ class Estimator(ABC):
         return _rebuild, (type(self), self._params, self._get_state())
 
     def __repr__(self) -> str:
+        import inspect  # it takes long to import, and few ask
+
         defaults = inspect.signature(type(self)).parameters
         changed = (
             f"{name}={value!r}"

@@ -1,7 +1,6 @@
 """Drift detectors of other libraries: what they are, and how they are kept."""
 
 import copy
-import inspect
 from typing import Any, Protocol
 
 from oeuvre.errors import NotSerializable
@@ -53,6 +52,8 @@ def not_data(owner: str) -> NotSerializable:
 
 def describe(detector: Any) -> str:
     """Return the call that would make a detector like this one."""
+    import inspect  # it takes long to import, and few ask
+
     changed = (
         f"{name}={value!r}"
         for name, parameter in inspect.signature(type(detector)).parameters.items()

@@ -20,8 +20,8 @@ from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Ensemble", "default_bank"]
 
-GRID = tuple(2.0**-k for k in range(1, 11))
-"""The weights of the members that have a constant one: 1/2 to 1/1024."""
+WEIGHTS = tuple(2.0**-k for k in range(3, 11))
+"""The weights of the averages in the default bank: 1/8 to 1/1024."""
 
 
 def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
@@ -29,15 +29,15 @@ def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
 
     Most of the prior is on what needs no rate and no window. The rest is there for data that drift
     or hang together: averages that start as means of all losses and forget at each pace of a
-    dyadic grid, and, with a tenth of their prior, the paper's estimator at every second of these.
+    dyadic grid, and, with a tenth of their prior, the paper's estimator at two of these paces.
     """
     members = (
         AdaptiveOeuvre(two_gain=True),
         AdaptiveOeuvre(),
-        *(FadingFactor(1.0 - weight) for weight in GRID),
-        *(Oeuvre(gamma=f"max(1/t, {weight})") for weight in GRID[1::2]),
+        *(FadingFactor(1.0 - weight) for weight in WEIGHTS),
+        *(Oeuvre("constant", gamma=f"max(1/t, {weight})") for weight in (2.0**-4, 2.0**-8)),
     )
-    return members, (0.7, 0.1, *(0.018 for _ in GRID), *(0.004 for _ in GRID[1::2]))
+    return members, (0.7, 0.1, *(0.18 / len(WEIGHTS) for _ in WEIGHTS), 0.01, 0.01)
 
 
 def runs_as_core(member: Estimator) -> bool:
@@ -77,8 +77,8 @@ class Ensemble(EnsembleCore, Estimator):
     Parameters
     ----------
     estimators
-        The members; fresh copies of them are used. By default two `AdaptiveOeuvre`, ten
-        `FadingFactor` and five `Oeuvre` with constant weights.
+        The members; fresh copies of them are used. By default two `AdaptiveOeuvre`, eight
+        `FadingFactor` and two `Oeuvre` with constant weights.
     prior
         The weights to start from and to return to, above 0; by default equal ones, or, for the
         default members, most of the weight on the first.
@@ -97,7 +97,7 @@ class Ensemble(EnsembleCore, Estimator):
     >>> est = Ensemble()
     >>> course = est.replay(losses, losses)
     >>> print(f"{course.estimate[999]:.2f} {est.get():.2f}")
-    1.01 2.92
+    1.01 2.93
     >>> est.members[est.weights.argmax()]
     FadingFactor(fading=0.96875)
     """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ BATCHES = 16
 """How many batches of steps squared errors are summed over, at most: an even number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """One estimator's place in a ranking."""
 
     name: str
@@ -31,8 +30,7 @@ class Standing:
     """The standard error of the excess; infinite where there are too few steps to tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Estimators from best to worst; it prints as a table."""
 
     standings: tuple[Standing, ...]
@@ -43,9 +41,6 @@ class Ranking:
     def best(self) -> Standing:
         """The first."""
         return self.standings[0]
-
-    def __len__(self) -> int:
-        return len(self.standings)
 
     def __repr__(self) -> str:
         width = max(len("estimator"), *(len(each.name) for each in self.standings))
