@@ -11,7 +11,16 @@ from typing import Annotated
 
 import numpy as np
 
-from oeuvre import Estimator, Oeuvre, Prequential, SlidingWindow, __version__, rates
+from oeuvre import (
+    AdaptiveOeuvre,
+    Ensemble,
+    Estimator,
+    Oeuvre,
+    Prequential,
+    SlidingWindow,
+    __version__,
+    rates,
+)
 from oeuvre.errors import MissingExtra, OeuvreError
 
 try:
@@ -82,16 +91,18 @@ def demo(
     steps: Annotated[int, typer.Option(min=50, help="How long the stream is.")] = 4000,
     seed: Annotated[int, typer.Option(min=0, help="Which stream.")] = 3,
 ) -> None:
-    """Train a regression model online and watch three estimates of its loss beside the truth."""
+    """Train a regression model online and watch five estimates of its loss beside the truth."""
     with needing("The demo", "demo"):
         from oeuvre.experiments import demo as task
         from oeuvre.report import figures
     out.parent.mkdir(parents=True, exist_ok=True)
 
     estimators: dict[str, Estimator] = {
+        "Adaptive OEUVRE": AdaptiveOeuvre(),
+        "Ensemble": Ensemble(),
         "OEUVRE": Oeuvre(rates.for_learner(task.LEARNER), burn_in=BURN_IN),
-        "prequential mean": Prequential(),
-        "sliding window of 100": SlidingWindow(100),
+        "Prequential mean": Prequential(),
+        "SW of 100": SlidingWindow(100),
     }
     course: dict[str, list[float]] = {name: [] for name in ("true loss", *estimators)}
     deviation: list[float] = []
@@ -120,7 +131,7 @@ def demo(
             for name, estimator in estimators.items():
                 estimator.update(step.loss, step.previous)
                 course[name].append(estimator.get())
-            deviation.append(estimators["OEUVRE"].variance ** 0.5)
+            deviation.append(estimators["Adaptive OEUVRE"].variance ** 0.5)
             if t % 50 == 0 or t == steps:
                 progress.update(bar, completed=t)
                 live.update(Together(table(t), progress))

@@ -60,8 +60,8 @@ def against_truth(
 ) -> Figure:
     """Draw the true loss and estimates of it over time.
 
-    The first estimate is on top, with its standard `deviation` as a band from the end of its
-    burn-in on; the burn-in is shaded.
+    The first estimate is on top, with its standard `deviation` as a band from the end of the
+    burn-in on, which is shaded: the paper's estimator has one.
     """
     true = np.asarray(truth)
     steps = np.arange(1, len(true) + 1)
@@ -71,18 +71,19 @@ def against_truth(
     axes = figure.add_subplot()
     for depth, (name, values) in enumerate(estimates.items()):
         thick = 1.8 if depth == 0 else 1.0
-        axes.plot(steps, values, color=COLOURS[depth], lw=thick, label=name, zorder=5 - depth)
+        colour = COLOURS[style_of(name, depth)]
+        axes.plot(steps, values, color=colour, lw=thick, label=name, zorder=5 - depth / 9)
     band = f"{first} ± √variance"
     axes.fill_between(
         steps[burn_in:],
         centre - width,
         centre + width,
-        color=COLOURS[0],
+        color=COLOURS[style_of(first, 0)],
         alpha=0.13,
         lw=0,
         label=band,
     )
-    axes.axvspan(1, burn_in, color="#e5e7eb", lw=0, label="burn-in")
+    axes.axvspan(1, burn_in, color="#e5e7eb", lw=0, label="burn-in of OEUVRE")
     axes.plot(steps, true, color="black", lw=1.6, ls=(0, (4, 2)), label="true loss", zorder=6)
     low, high = true.min(), true.max()
     axes.set(
