@@ -9,8 +9,8 @@ import pytest
 from oeuvre.experiments import paper, results
 from oeuvre.experiments.board import METRICS, Board
 from oeuvre.experiments.judging import Finding
-from oeuvre.experiments.sweep import BASELINES, Sweep
-from oeuvre.experiments.tasks import PAPER, choose
+from oeuvre.experiments.sweep import BASELINES, RATE_FREE, Sweep
+from oeuvre.experiments.tasks import BEYOND, PAPER, choose
 
 
 def row(task: str, seed: int, family: str, setting: str, *metrics: float) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def whole(ours: float = 1.0, **levels: float) -> Board:
     `levels` has numbers for families, or for one cell and metric: cell__family__metric, where the
     dashes of the cell are written as single underscores.
     """
-    families = {"OEUVRE": ours, **dict.fromkeys(BASELINES, 1.0)}
+    families = {"OEUVRE": ours, **dict.fromkeys(RATE_FREE, 0.1), **dict.fromkeys(BASELINES, 1.0)}
     families |= {name: level for name, level in levels.items() if name in families}
     rows = []
     for task in choose(PAPER):
@@ -319,17 +319,62 @@ def test_the_papers_tables_are_whole() -> None:
     assert sums == [0.4352, 0.3129, -0.1027]
 
 
+CHOICES = pl.DataFrame(
+    {
+        "group": ["linear", "linear", "fast", "fast"],
+        "offered": [7, 7, 7, 7],
+        "ratio": [1.0, 1.2, 1.05, 1.0],
+    }
+)
+
+
+def test_what_goes_beyond_the_paper_is_not_judged_as_the_papers() -> None:
+    board = whole(3.0)
+    assert board.families == ["OEUVRE", *BASELINES]
+    assert board.contenders == ["OEUVRE", *RATE_FREE]
+    assert board.everyone == ["OEUVRE", *RATE_FREE, *BASELINES]
+    assert board.best_baseline("logistic-diabetes")["rmse"] == 1.0
+
+
+def test_contenders_side_by_side() -> None:
+    board = whole(3.0, linear_d25_noise0_005__Ensemble__rmse=0.4)
+    header, *rows = results.contest(board)
+    assert header == ("task", "truth", "cells", "OEUVRE", "Adaptive", "Two-gain", "Ensemble")
+    mean = math.exp((11 * math.log(0.1) + math.log(0.4)) / 12)
+    ours = ("3.00 (3.00)", "0.10 (0.10)", "0.10 (0.10)", f"{mean:.2f} (0.40)")
+    assert rows[0] == ("Linear regression", "paper", "12", *ours)
+    assert len(rows) == 7  # six groups, of which the networks have two truths
+
+
+def test_bias_as_a_part_of_the_error() -> None:
+    board = whole(3.0, linear_d25_noise0_005__OEUVRE__bias=-1.5)
+    header, first, *_ = results.biases(board)
+    assert header == ("task", "truth", "OEUVRE", "Adaptive", "Two-gain", "Ensemble")
+    part = f"{(11 + 0.5) / 12:.2f}"
+    assert first == ("Linear regression", "paper", part, "1.00", "1.00", "1.00")
+
+
+def test_how_good_the_choices_were() -> None:
+    text = results.chosen(CHOICES)
+    assert "ADWIN's, 7 in all" in text
+    assert "| Linear regression | 2 | 50% | 1.100 | 1.20 |" in text
+    assert "| Fast learners (ours) | 2 | 100% | 1.025 | 1.05 |" in text
+    assert "| all | 4 | 75% | 1.062 | 1.20 |" in text
+
+
 def test_the_page_shows_claims_tables_and_figures(tmp_path: Any) -> None:
-    sweep = Sweep(choose(PAPER), 10, tmp_path)
-    text = results.page(sweep, whole(3.0), ["linear", "representative", "drift-wine_quality"])
+    sweep = Sweep(choose((*PAPER, *BEYOND)), 10, tmp_path)
+    figures = ["linear", "representative", "drift-wine_quality"]
+    text = results.page(sweep, whole(3.0), CHOICES, figures)
     assert "`make paper` wrote this page, from 10 seeds" in text
     for claim in paper.CLAIMS:
         assert claim.says in text
     assert text.count("](results/") == 3
     assert "| OEUVRE | 0.0193 | 3.0000 | 0.0164 | 3.0000 | -0.0044 | 3.0000 |" in text
     for part in (
-        Sweep(choose(PAPER), 2, tmp_path),
-        Sweep(choose(PAPER, quick=True), 10, tmp_path),
+        Sweep(choose((*PAPER, *BEYOND)), 2, tmp_path),
+        Sweep(choose((*PAPER, *BEYOND), quick=True), 10, tmp_path),
+        Sweep(choose(PAPER), 10, tmp_path),
         Sweep(choose(PAPER[:2]), 10, tmp_path),
     ):
         assert results.introduction(part).startswith("A partial run")

@@ -12,7 +12,12 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from oeuvre.experiments import pictures
 from oeuvre.experiments.board import Board
 from oeuvre.experiments.sweep import Job, Sweep
-from oeuvre.experiments.tasks import ExpertAdvice, LinearRegression, NeuralNetwork
+from oeuvre.experiments.tasks import (
+    ExpertAdvice,
+    LinearRegression,
+    NeuralNetwork,
+    ShiftingRegression,
+)
 from oeuvre.report.figures import COLOURS, Panel, bars, lines, over_time, save
 
 SERIES = {
@@ -79,19 +84,34 @@ def test_what_is_drawn_follows_from_the_tasks(tmp_path: Path) -> None:
     tasks = [
         *(LinearRegression(d, noise, steps=60) for noise in (0.1, 0.2) for d in (2, 3)),
         *(ExpertAdvice("beta", k, steps=60) for k in (3, 4)),
+        ShiftingRegression("abrupt"),
     ]
     sweep = Sweep(tasks, 2, tmp_path)
-    assert len(list(sweep.run(1))) == 12
+    assert len(list(sweep.run(1))) == 14
     board = Board(sweep.scores())
     figures = dict(pictures.draw(sweep, board))
-    assert list(figures) == ["linear", "linear-all", "experts", "experts-all"]
     shapes = {name: len(figure.axes) for name, figure in figures.items()}
-    assert shapes == {"linear": 6, "linear-all": 6, "experts": 2, "experts-all": 3}
+    assert shapes == {
+        "contest": 1,
+        "linear": 6,
+        "linear-all": 6,
+        "experts": 2,
+        "experts-all": 3,
+        "shifts-abrupt": 8,
+    }
+    (axes,) = figures["contest"].axes
+    drawn = {c.get_label(): c.lines[0].get_ydata() for c in axes.containers}  # type: ignore[attr-defined]
+    assert list(drawn) == board.contenders
+    for family, ratios in drawn.items():
+        expected = board.summary().filter(family=family)["rmse_to_best"].to_list()
+        assert list(ratios) == expected
+    assert "Ensemble" in figures["shifts-abrupt"].axes[0].get_legend_handles_labels()[1]
     axes = figures["linear"].axes[1]  # RMSE, the second noise
     assert axes.get_title() == "noise 0.2"
     drawn = {c.get_label(): c.lines[0].get_ydata() for c in axes.containers}  # type: ignore[attr-defined]
     names = ("linear-d2-noise0.2", "linear-d3-noise0.2")
-    assert list(drawn["OEUVRE"]) == [board.row(name)["rmse"] for name in names]
+    for family in board.contenders:
+        assert list(drawn[family]) == [board.row(name, family)["rmse"] for name in names]
     assert list(drawn["best baseline"]) == [board.best_baseline(name)["rmse"] for name in names]
     assert list(drawn["median baseline"]) == [board.median_baseline(n)["rmse"] for n in names]
 

@@ -30,7 +30,7 @@ def experts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_what_a_run_leaves(experts: tuple[Path, str]) -> None:
     folder, said = experts
-    assert re.search(r"│ Expert advice +│ paper │ +8 │ +0\.\d\d │", said)
+    assert re.search(r"│ Expert advice +│ paper │ +8 │( +\d\.\d\d \(\d\.\d\d\) │){4}", said)
     assert re.search(r"\d+ of \d+ claims: holds\n", said)
     assert "results.md" in said
     page = (folder / "results.md").read_text()
@@ -40,7 +40,7 @@ def test_what_a_run_leaves(experts: tuple[Path, str]) -> None:
         assert b"<svg" in (folder / "results" / f"{name}.svg").read_bytes()[:2000]
         assert f"](results/{name}.png)" in page
     assert (folder / "board.csv").read_text().startswith("group,task,truth,family,setting")
-    assert len(list((folder / "cells").rglob("*.parquet"))) == 8 * 7
+    assert len(list((folder / "cells").rglob("*.parquet"))) == 8 * 10
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_files(experts: tuple[Path, str]) -> None:
@@ -60,7 +60,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_files(experts: tuple[Path, 
         os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     left = {name for name in files(folder) if name.endswith(".parquet")}
-    assert 10 <= len(left) < 8 * 7
+    assert 10 <= len(left) < 8 * 10
     assert not (folder / "results.md").exists()
     done = run(*arguments, cwd=whole.parent)
     assert done.returncode == 0, done.stderr

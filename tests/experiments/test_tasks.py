@@ -432,6 +432,9 @@ def test_the_tasks_are_those_of_the_paper() -> None:
         "logistic": 1,
         "neural": 4,
         "drift": 8,
+        "shifts": 3,
+        "fast": 4,
+        "others": 5,
         "emnist": 2,
     }
     assert "emnist" not in PAPER

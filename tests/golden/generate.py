@@ -5,10 +5,13 @@
 Nothing is shared with the library. The paper's estimator is computed with mpmath to 50 digits:
 the weight is the vertex of the parabola that Equation 2 is in γ, brought into [0, 1]; burn-in
 variances come from stored lists by the two-pass formula. The averages are computed with exact
-fractions from their definitions as weighted sums of all past losses.
+fractions from their definitions as weighted sums of all past losses. The estimator with adaptive
+weights keeps lists of all it has seen and minimises its quadratic over a triangle, inside and along
+each edge; the blend of averages starts from their exact values.
 """
 
 import json
+import math
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -112,6 +115,165 @@ def average(case: dict[str, Any]) -> list[str]:
     return out
 
 
+def triangle(h: tuple[Any, Any, Any], r: tuple[Any, Any], least: Any) -> tuple[Any, Any]:
+    """Minimise h0 β² + 2 h1 βγ + h2 γ² − 2 (r0 β + r1 γ) over least ≤ γ ≤ β ≤ 1."""
+    determinant = h[0] * h[2] - h[1] ** 2
+    if determinant > 0:
+        beta = (r[0] * h[2] - r[1] * h[1]) / determinant
+        gamma = (r[1] * h[0] - r[0] * h[1]) / determinant
+        if least <= gamma <= beta <= 1:
+            return beta, gamma
+
+    def value(x: tuple[Any, Any]) -> Any:
+        form = h[0] * x[0] ** 2 + 2 * h[1] * x[0] * x[1] + h[2] * x[1] ** 2
+        return form - 2 * (r[0] * x[0] + r[1] * x[1])
+
+    one = mpf(1)
+    corners = [(least, least), (one, one), (one, least)]
+    points = []
+    for start, end in zip(corners, corners[1:] + corners[:1], strict=True):
+        way = (end[0] - start[0], end[1] - start[1])
+        slope = way[0] * (r[0] - h[0] * start[0] - h[1] * start[1])
+        slope += way[1] * (r[1] - h[1] * start[0] - h[2] * start[1])
+        curve = h[0] * way[0] ** 2 + 2 * h[1] * way[0] * way[1] + h[2] * way[1] ** 2
+        at = min(one, max(mpf(0), slope / curve)) if curve > 0 else mpf(0)
+        points.append((start[0] + at * way[0], start[1] + at * way[1]))
+    return min(points, key=value)
+
+
+class Moments:
+    """Means of a stream that forgets, and products of distances from them, out of lists."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[Any, Any, Any]] = []  # (size, change, previous loss)
+
+    def weights(self, count: int) -> list[Any]:
+        """Return the weight of each of the first so many rows."""
+        paces = [mpf(i) ** -mpf("0.7") for i in range(1, count + 1)]
+        return [paces[j] * mp.fprod(1 - a for a in paces[j + 1 :]) for j in range(count)]
+
+    def mean(self, column: int, count: int) -> Any:
+        """Return the mean of the first so many entries of a column."""
+        return mp.fsum(w * row[column] for w, row in zip(self.weights(count), self.rows))
+
+    def product(self, first: int, second: int) -> Any:
+        """Return the (co)variance of one sample."""
+        total = mpf(0)
+        for j, weight in enumerate(self.weights(len(self.rows))):
+            size = self.rows[j][0]
+            apart = [self.rows[j][c] - self.mean(c, j) for c in (first, second)]
+            total += weight * (1 - mpf(j + 1) ** -mpf("0.7")) * size * apart[0] * apart[1]
+        return total
+
+
+def adaptive(case: dict[str, Any]) -> dict[str, list[str]]:
+    """Weights from moments: the gains minimise variance plus squared lag."""
+    out: dict[str, list[str]] = {"estimate": [], "variance": [], "weight": [], "beta": []}
+    moments = Moments()
+    total = mpf(0)
+    for cur, prev, size in zip(
+        map(mpf, case["losses"]),
+        map(mpf, case["previous"]),
+        case["sizes"] or [1] * len(case["losses"]),
+        strict=True,
+    ):
+        up = down = mpf(0)
+        if total > 0:
+            change, innovation = cur - prev, prev - estimate
+            pairs = len(moments.rows)
+            mean = moments.mean(1, pairs) if pairs else mpf(0)
+            least = size / (total + size)
+            beta, gamma, step_lag, step_q = mpf(1), least, mpf(0), 1 / (total + size)
+            if pairs >= 2:
+                var_p = moments.product(2, 2)
+                rd, rc = moments.product(1, 1) / var_p, moments.product(1, 2) / var_p
+                pace = mpf(pairs) ** -mpf("0.7")
+                noise = rd * pairs / total * pace / (2 - pace)
+                m = mp.sqrt(max(mpf(0), mean**2 / var_p - noise))
+                if case["two_gain"]:
+                    mixed = rc / size + m * lag
+                    beta, gamma = triangle(
+                        (rd / size + m**2, mixed, q + mpf(1) / size + lag**2),
+                        (m * (lag + m), q + lag * (lag + m)),
+                        least,
+                    )
+                    step_lag = (1 - gamma) * lag + (1 - beta) * m
+                else:
+                    gamma = min(mpf(1), max(least, (size * q - rc) / (size * q + 1)))
+                step_q = (1 - gamma) ** 2 * q
+                step_q += (beta**2 * rd + 2 * beta * gamma * rc + gamma**2) / size
+                if case["drift"]:
+                    z = innovation / mp.sqrt(var_p * (mpf(1) / size + q))
+                    z = min(mpf(3), max(mpf(-3), z))
+                    up = max(mpf(0), sums[0] + z - mpf("0.25"))
+                    down = max(mpf(0), sums[1] - z - mpf("0.25"))
+        if total == 0 or max(up, down) > 25:
+            moments = Moments()
+            estimate, total = cur, mpf(size)
+            beta = gamma = mpf(1)
+            q, lag, seen, kept, sums = 1 / total, mpf(0), mpf(0), 1 / total, (mpf(0), mpf(0))
+        else:
+            shock = beta * (change - mean) + gamma * innovation
+            estimate += beta * change + gamma * innovation
+            seen = (1 - gamma) ** 2 * seen + shock**2
+            kept *= (1 - gamma) ** 2
+            q, lag, sums = step_q, step_lag, (up, down)
+            moments.rows.append((mpf(size), change, prev))
+            total += size
+        variance = mp.inf
+        if len(moments.rows) >= 2:
+            var_p = moments.product(2, 2)
+            variance = max(q * var_p, seen + kept * var_p) + lag**2 * var_p
+        for name, value in (
+            ("estimate", estimate),
+            ("variance", variance),
+            ("weight", gamma),
+            ("beta", beta),
+        ):
+            out[name].append(mp.nstr(value, 25))
+    return out
+
+
+def blend(case: dict[str, Any]) -> dict[str, list[str]]:
+    """Blend averages, weighted by how well they predict the next values of `previous`."""
+    said = [
+        [mpf(x) for x in average({**case, "kind": kind, "parameter": parameter})]
+        for kind, parameter in case["members"]
+    ]
+    prior = [mpf(x) / mpf(sum(case["prior"])) for x in case["prior"]]
+    weights, noise, blended = list(prior), mpf(0), []
+    out: dict[str, list[str]] = {"estimate": []}
+    horizon = case["horizon"]
+    sizes = case["sizes"] or [1] * len(case["losses"])
+    for t in range(len(case["losses"])):
+        if t >= horizon:
+            window = range(t - horizon + 1, t + 1)
+            looks = mp.fsum(sizes[i] * mpf(case["previous"][i]) for i in window)
+            target = looks / sum(sizes[i] for i in window)
+            past = blended[t - horizon]
+            value = horizon * (past - target) ** 2
+            scored = t - horizon + 1
+            if scored > 10:
+                if value > 25 * noise:
+                    target = past + (target - past) * mp.sqrt(25 * noise / value)
+                value = min(value, 3 * noise)
+            pace = max(mpf("0.01"), mpf(scored) ** -mpf("0.8"))
+            noise += pace * (value - noise)
+            squares = [(each[t - horizon] - target) ** 2 for each in said]
+            raised = [
+                w * mp.exp(-mpf("0.2") * (square - min(squares)) / noise)
+                for w, square in zip(weights, squares, strict=True)
+            ]
+            weights = [
+                (1 - mpf("0.0002")) * w / mp.fsum(raised) + mpf("0.0002") * p
+                for w, p in zip(raised, prior, strict=True)
+            ]
+        blended.append(mp.fsum(w * each[t] for w, each in zip(weights, said, strict=True)))
+        out["estimate"].append(mp.nstr(blended[-1], 25))
+    out["weights"] = [mp.nstr(w, 25) for w in weights]
+    return out
+
+
 def main() -> None:
     rng = random.Random(20251)
     estimators = []
@@ -182,7 +344,55 @@ def main() -> None:
             }
             entry["expected"] = average(entry)
             averages.append(entry)
-    document = {"estimators": estimators, "averages": averages}
+    adaptives = []
+    for two_gain in (False, True):
+        for name, changes in {
+            "plain": {},
+            "batches": {"sizes": [rng.randint(1, 9) for _ in range(60)]},
+            "learning": {"fall": 0.05},
+            "learning, batches": {"fall": 0.05, "sizes": [1, 5, 2, 40, 1, 3] * 10},
+            "drift": {"drift": "cusum", "jump": 4.0},
+        }.items():
+            case = {"name": name, "two_gain": two_gain, "drift": None, "sizes": None, **changes}
+            jump, fall = case.pop("jump", 0.0), case.pop("fall", 0.0)
+            noise = floats(rng, 60)
+            levels = [4 * math.exp(-fall * i) + jump * (i > 30) for i in range(61)]
+            moves = [rng.gauss(0, 0.02 if jump else 0.2) for _ in noise]
+            case["losses"] = [
+                round(x * (levels[i + 1] - 3 * (fall == 0)) + moves[i], 4)
+                for i, x in enumerate(noise)
+            ]
+            case["previous"] = [
+                round(x * (levels[i] - 3 * (fall == 0)), 4) for i, x in enumerate(noise)
+            ]
+            case["expected"] = adaptive(case)
+            adaptives.append(case)
+    blends = []
+    for horizon in (1, 4):
+        for batches in (False, True):
+            case = {
+                "members": [
+                    ("Prequential", None),
+                    ("SlidingWindow", 7),
+                    ("FadingFactor", 0.875),
+                    ("ExponentialMovingAverage", 0.5),
+                ],
+                "prior": [1, 2, 4, 1],
+                "horizon": horizon,
+                "sizes": [rng.randint(1, 12) for _ in range(60)] if batches else None,
+            }
+            case["losses"] = [
+                x + 3 * (i > 35) + 9 * (i == 20) for i, x in enumerate(floats(rng, 60))
+            ]
+            case["previous"] = [round(x + rng.gauss(0, 0.2), 4) for x in case["losses"]]
+            case["expected"] = blend(case)
+            blends.append(case)
+    document = {
+        "estimators": estimators,
+        "averages": averages,
+        "adaptives": adaptives,
+        "blends": blends,
+    }
     TARGET.write_text(json.dumps(document, indent=1) + "\n")
 
 

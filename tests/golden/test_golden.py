@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import oeuvre
-from oeuvre import Oeuvre, rates
+from oeuvre import AdaptiveOeuvre, Ensemble, Oeuvre, rates
 from tests.golden import generate
 
 VECTORS = json.loads(generate.TARGET.read_text())
@@ -42,6 +42,35 @@ def test_average(case: dict[str, Any]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "case", VECTORS["adaptives"], ids=lambda case: f"{case['name']}-{case['two_gain']}"
+)
+def test_adaptive(case: dict[str, Any]) -> None:
+    est = AdaptiveOeuvre(two_gain=case["two_gain"], drift=case["drift"])
+    course = est.replay(case["losses"], case["previous"], sizes=case["sizes"])
+    expected = {name: np.array(x, dtype=float) for name, x in case["expected"].items()}
+    np.testing.assert_allclose(course.estimate, expected["estimate"], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(course.weight, expected["weight"], rtol=1e-11)
+    assert course.variance is not None
+    np.testing.assert_allclose(course.variance, expected["variance"], rtol=1e-11)
+    assert est.gains == pytest.approx((expected["beta"][-1], expected["weight"][-1]), rel=1e-11)
+    assert est.restarts == int(case["drift"] is not None)
+
+
+@pytest.mark.parametrize(
+    "case", VECTORS["blends"], ids=lambda case: f"{case['horizon']}-{bool(case['sizes'])}"
+)
+def test_blend(case: dict[str, Any]) -> None:
+    members = [
+        getattr(oeuvre, kind)(*([] if parameter is None else [parameter]))
+        for kind, parameter in case["members"]
+    ]
+    est = Ensemble(members, prior=case["prior"], horizon=case["horizon"])
+    course = est.replay(case["losses"], case["previous"], sizes=case["sizes"])
+    for got, name in ((course.estimate, "estimate"), (est.weights, "weights")):
+        np.testing.assert_allclose(got, np.array(case["expected"][name], dtype=float), rtol=1e-11)
+
+
 def test_the_file_is_what_the_generator_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,3 +93,12 @@ def test_the_vectors_reach_every_case() -> None:
         if case["b"] is not None
         for w in case["expected"]["weight"][1:]
     )
+    gains = [
+        (float(beta), float(gamma))
+        for case in VECTORS["adaptives"]
+        if case["two_gain"]
+        for beta, gamma in zip(case["expected"]["beta"], case["expected"]["weight"], strict=True)
+    ]
+    assert any(gamma < beta < 1.0 for beta, gamma in gains)
+    assert any(gamma == beta < 1.0 for beta, gamma in gains)
+    assert any(gamma < beta == 1.0 for beta, gamma in gains[3:])

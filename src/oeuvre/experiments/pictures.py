@@ -73,7 +73,9 @@ def _contest(board: Board) -> Figure:
         family: (kept.filter(family=family)["rmse_to_best"].to_list(), [0.0] * len(groups))
         for family in board.contenders
     }
-    return lines([[Panel("", groups, series, ylabel="RMSE / best baseline's", logarithmic=True)]])
+    labels = [group.replace("standardised", "standard-\nised") for group in groups]
+    title = "RMSE over that of the best baseline"
+    return lines([[Panel(title, labels, series, logarithmic=True, linked=False)]])
 
 
 def _compare(

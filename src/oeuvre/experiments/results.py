@@ -104,6 +104,9 @@ def page(sweep: Sweep, board: Board, choices: pl.DataFrame, figures: Sequence[st
         "worst cell:",
         markdown(*split(contest(board)), numbers=len(board.contenders) + 1),
         *picture("contest", figures),
+        "The mean error (bias) over all steps and seeds as a part of the RMSE, the mean of its "
+        "size over the cells:",
+        markdown(*split(biases(board)), numbers=len(board.contenders)),
         chosen(choices),
     ]
     overall = [pair for pair in verdicts if len(pair[0].groups) > 1]
@@ -155,6 +158,22 @@ def contest(board: Board) -> list[tuple[str, ...]]:
         table.append(
             (TITLES.get(str(group), str(group)), str(truth), str(part["cells"][0]), *ratios)
         )
+    return table
+
+
+def biases(board: Board) -> list[tuple[str, ...]]:
+    """Return a header, and for each group and truth each contender's mean |bias| / RMSE."""
+    table = [("task", "truth", *board.contenders)]
+    part = pl.col("bias").abs() / pl.col("rmse")
+    means = (
+        board.table.filter("chosen")
+        .group_by("group", "truth", "family", maintain_order=True)
+        .agg(part.mean().alias("part"))
+    )
+    for (group, truth), rows in means.group_by("group", "truth", maintain_order=True):
+        parts = dict(rows.select("family", "part").iter_rows())
+        shown = (f"{parts[family]:.2f}" for family in board.contenders)
+        table.append((TITLES.get(str(group), str(group)), str(truth), *shown))
     return table
 
 

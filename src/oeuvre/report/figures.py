@@ -47,6 +47,8 @@ class Panel:
     xlabel: str = ""
     ylabel: str = ""
     logarithmic: bool = False
+    linked: bool = True
+    """Whether neighbouring places belong together, so that a line between them says something."""
 
 
 def against_truth(
@@ -130,7 +132,7 @@ def over_time(
 
 
 def lines(grid: Sequence[Sequence[Panel]]) -> Figure:
-    """Draw panels in rows, each series a line with its spread as error bars."""
+    """Draw panels in rows, each series a line (or marks) with its spread as error bars."""
     figure, cells = _panels(grid)
     for axes, panel in cells:
         places = np.arange(len(panel.labels))
@@ -143,7 +145,7 @@ def lines(grid: Sequence[Sequence[Panel]]) -> Figure:
                 label=name,
                 color=COLOURS[style],
                 marker=MARKERS[style],
-                ls=DASHES[style],
+                ls=DASHES[style] if panel.linked else "none",
                 ms=4.5,
                 lw=1.8 if style == 0 else 1.2,
                 elinewidth=0.8,
