@@ -139,7 +139,7 @@ def lines(grid: Sequence[Sequence[Panel]]) -> Figure:
         for place, (name, (means, spreads)) in enumerate(panel.series.items()):
             style = style_of(name, place)
             axes.errorbar(
-                places + 0.04 * (place - len(panel.series) / 2),
+                places + (0.04 if panel.linked else 0.13) * (place - len(panel.series) / 2),
                 means,
                 yerr=spreads,
                 label=name,
