@@ -14,6 +14,7 @@ import json
 import math
 import random
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -141,36 +142,53 @@ def triangle(h: tuple[Any, Any, Any], r: tuple[Any, Any], least: Any) -> tuple[A
     return min(points, key=value)
 
 
+@cache
+def forgets(i: int) -> Any:
+    """Return by how much the i-th pair moves the moments."""
+    return mpf(i) ** -mpf("0.7")
+
+
 class Moments:
     """Means of a stream that forgets, and products of distances from them, out of lists."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[Any, Any, Any]] = []  # (size, change, previous loss)
+        self.rows: list[tuple[Any, Any]] = []  # (change, previous loss)
+        self.apart: list[tuple[Any, Any, Any]] = []  # (size, distances from the means before)
 
-    def weights(self, count: int) -> list[Any]:
-        """Return the weight of each of the first so many rows."""
-        paces = [mpf(i) ** -mpf("0.7") for i in range(1, count + 1)]
-        return [paces[j] * mp.fprod(1 - a for a in paces[j + 1 :]) for j in range(count)]
+    def add(self, size: Any, change: Any, previous: Any) -> None:
+        means = [self.mean(column) for column in (0, 1)]
+        self.apart.append((size, change - means[0], previous - means[1]))
+        self.rows.append((change, previous))
 
-    def mean(self, column: int, count: int) -> Any:
-        """Return the mean of the first so many entries of a column."""
-        return mp.fsum(w * row[column] for w, row in zip(self.weights(count), self.rows))
+    def weights(self) -> list[tuple[Any, Any]]:
+        """Return of each row what is left of its pace, and the pace."""
+        left, found = mpf(1), []
+        for i in range(len(self.rows), 0, -1):
+            pace = forgets(i)
+            found.append((left * pace, pace))
+            left *= 1 - pace
+        return found[::-1]
+
+    def mean(self, column: int) -> Any:
+        return mp.fsum(
+            w * row[column] for (w, _), row in zip(self.weights(), self.rows, strict=True)
+        )
 
     def product(self, first: int, second: int) -> Any:
-        """Return the (co)variance of one sample."""
-        total = mpf(0)
-        for j, weight in enumerate(self.weights(len(self.rows))):
-            size = self.rows[j][0]
-            apart = [self.rows[j][c] - self.mean(c, j) for c in (first, second)]
-            total += weight * (1 - mpf(j + 1) ** -mpf("0.7")) * size * apart[0] * apart[1]
-        return total
+        """Return the variance or covariance of one sample."""
+        return mp.fsum(
+            w * (1 - pace) * row[0] * row[1 + first] * row[1 + second]
+            for (w, pace), row in zip(self.weights(), self.apart, strict=True)
+        )
 
 
 def adaptive(case: dict[str, Any]) -> dict[str, list[str]]:
     """Weights from moments: the gains minimise variance plus squared lag."""
     out: dict[str, list[str]] = {"estimate": [], "variance": [], "weight": [], "beta": []}
     moments = Moments()
-    total = mpf(0)
+    total = estimate = beta = gamma = q = lag = seen = kept = change = innovation = mean = mpf(0)
+    step_q = step_lag = mpf(0)
+    sums = (mpf(0), mpf(0))
     for cur, prev, size in zip(
         map(mpf, case["losses"]),
         map(mpf, case["previous"]),
@@ -181,13 +199,13 @@ def adaptive(case: dict[str, Any]) -> dict[str, list[str]]:
         if total > 0:
             change, innovation = cur - prev, prev - estimate
             pairs = len(moments.rows)
-            mean = moments.mean(1, pairs) if pairs else mpf(0)
+            mean = moments.mean(0)
             least = size / (total + size)
             beta, gamma, step_lag, step_q = mpf(1), least, mpf(0), 1 / (total + size)
             if pairs >= 2:
-                var_p = moments.product(2, 2)
-                rd, rc = moments.product(1, 1) / var_p, moments.product(1, 2) / var_p
-                pace = mpf(pairs) ** -mpf("0.7")
+                var_p = moments.product(1, 1)
+                rd, rc = moments.product(0, 0) / var_p, moments.product(0, 1) / var_p
+                pace = forgets(pairs)
                 noise = rd * pairs / total * pace / (2 - pace)
                 m = mp.sqrt(max(mpf(0), mean**2 / var_p - noise))
                 if case["two_gain"]:
@@ -218,11 +236,11 @@ def adaptive(case: dict[str, Any]) -> dict[str, list[str]]:
             seen = (1 - gamma) ** 2 * seen + shock**2
             kept *= (1 - gamma) ** 2
             q, lag, sums = step_q, step_lag, (up, down)
-            moments.rows.append((mpf(size), change, prev))
+            moments.add(mpf(size), change, prev)
             total += size
         variance = mp.inf
         if len(moments.rows) >= 2:
-            var_p = moments.product(2, 2)
+            var_p = moments.product(1, 1)
             variance = max(q * var_p, seen + kept * var_p) + lag**2 * var_p
         for name, value in (
             ("estimate", estimate),
@@ -241,7 +259,8 @@ def blend(case: dict[str, Any]) -> dict[str, list[str]]:
         for kind, parameter in case["members"]
     ]
     prior = [mpf(x) / mpf(sum(case["prior"])) for x in case["prior"]]
-    weights, noise, blended = list(prior), mpf(0), []
+    weights, noise = list(prior), mpf(0)
+    blended: list[Any] = []
     out: dict[str, list[str]] = {"estimate": []}
     horizon = case["horizon"]
     sizes = case["sizes"] or [1] * len(case["losses"])
@@ -346,25 +365,24 @@ def main() -> None:
             averages.append(entry)
     adaptives = []
     for two_gain in (False, True):
-        for name, changes in {
+        variants: dict[str, dict[str, Any]] = {
             "plain": {},
             "batches": {"sizes": [rng.randint(1, 9) for _ in range(60)]},
             "learning": {"fall": 0.05},
             "learning, batches": {"fall": 0.05, "sizes": [1, 5, 2, 40, 1, 3] * 10},
             "drift": {"drift": "cusum", "jump": 4.0},
-        }.items():
+        }
+        for name, changes in variants.items():
             case = {"name": name, "two_gain": two_gain, "drift": None, "sizes": None, **changes}
             jump, fall = case.pop("jump", 0.0), case.pop("fall", 0.0)
+            scales = [1 + (3 * math.exp(-fall * i) if fall else 0) for i in range(61)]
             noise = floats(rng, 60)
-            levels = [4 * math.exp(-fall * i) + jump * (i > 30) for i in range(61)]
-            moves = [rng.gauss(0, 0.02 if jump else 0.2) for _ in noise]
+            shifts = [jump * (i > 30) for i in range(60)]
             case["losses"] = [
-                round(x * (levels[i + 1] - 3 * (fall == 0)) + moves[i], 4)
+                round(x * scales[i + 1] + shifts[i] + rng.gauss(0, 0.02 if jump else 0.1), 4)
                 for i, x in enumerate(noise)
             ]
-            case["previous"] = [
-                round(x * (levels[i] - 3 * (fall == 0)), 4) for i, x in enumerate(noise)
-            ]
+            case["previous"] = [round(x * scales[i] + shifts[i], 4) for i, x in enumerate(noise)]
             case["expected"] = adaptive(case)
             adaptives.append(case)
     blends = []
