@@ -24,7 +24,6 @@ extensions = cythonize(
         "annotation_typing": False,
         "auto_pickle": False,  # the estimators pickle through their state
         "boundscheck": False,
-        "initializedcheck": False,  # a core refuses to step before it has its buffers
         "wraparound": False,
         "cdivision": True,
     },

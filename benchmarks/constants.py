@@ -189,11 +189,11 @@ def main() -> None:
     }
     parts = [
         "# Constants",
-        "Written by `make constants`. RMSE over that of the best baseline, geometric means over the "
-        f"cells of each group, {SEEDS} seeds (networks by their sharp truth).",
+        "Written by `make constants`. RMSE over that of the best baseline, geometric means over "
+        f"the cells of each group, {SEEDS} seeds (networks by their sharp truth).",
         "## One group left out",
-        "The setting of the blend (η, α, and the part of the prior that is not on the two rate-free "
-        "members) that is best on all other groups, out of "
+        "The setting of the blend (η, α, and the part of the prior that is not on the two "
+        "rate-free members) that is best on all other groups, out of "
         f"{len(SETTINGS)}; its ratio on the group left out, and that of the setting in use, "
         f"{IN_USE}.",
         left_out(logs),

@@ -32,9 +32,9 @@ def faded(t: int) -> float:
     ("estimator", "gains"),
     [
         (oeuvre.Prequential(), lambda t: (1 / t, 1 / t)),
-        (oeuvre.ExponentialMovingAverage(0.1), lambda t: (0.1, 0.1)),
+        (oeuvre.ExponentialMovingAverage(0.1), lambda _: (0.1, 0.1)),
         (oeuvre.FadingFactor(0.9), lambda t: (faded(t), faded(t))),
-        (oeuvre.Oeuvre(gamma=0.1), lambda t: (1.0, 0.1)),
+        (oeuvre.Oeuvre(gamma=0.1), lambda _: (1.0, 0.1)),
         (oeuvre.Oeuvre(gamma="1/t"), lambda t: (1.0, 1 / t)),
         (oeuvre.Oeuvre(gamma="max(1/t, 0.1)"), lambda t: (1.0, max(1 / t, 0.1))),
     ],
@@ -48,7 +48,7 @@ def test_every_recursive_estimator_has_its_place(estimator: oeuvre.Estimator, ga
 
 @pytest.mark.parametrize("two_gain", [False, True])
 def test_so_have_those_whose_gains_come_from_the_stream(two_gain: bool) -> None:
-    losses, previous = pairs = learner_pairs(400)
+    pairs = learner_pairs(400)
     estimator = oeuvre.AdaptiveOeuvre(two_gain=two_gain)
     gains, course = {}, []
     for t, (loss, before) in enumerate(zip(*pairs, strict=True), start=1):

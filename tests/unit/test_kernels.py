@@ -120,6 +120,6 @@ def memory(est: oeuvre.Estimator) -> int:
     total += 16 * getattr(est, "_length", 0)
     if isinstance(est, oeuvre.Ensemble):
         total += sum(memory(part) for part in (*est.members, *(params["estimators"] or ())))
-        total += memory(est._recent) + sum(map(sys.getsizeof, (est._members, est._direct)))
+        total += memory(est._recent) + sum(map(sys.getsizeof, (est._members, est._calls)))
         total += sum(8 * len(b) for b in (est._prior, est._weights, est._past, est._sums))
     return total

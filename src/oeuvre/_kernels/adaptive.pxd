@@ -1,11 +1,13 @@
 cimport cython
 from libc cimport math
 
-from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, overflow
+from oeuvre._kernels.checks cimport (
+    as_loss, as_previous, as_rate, overflow, too_large_to_square
+)
 from oeuvre._kernels.core cimport Core
 
 cdef int ENOUGH
-cdef double MEMORY, NEGLIGIBLE, ROUNDING, SLACK, ALARM, CLIP
+cdef double MEMORY, NEGLIGIBLE, ROUNDING, LARGEST, SLACK, ALARM, CLIP
 
 cpdef double forget(double mean, double value, double pace) noexcept
 
@@ -18,7 +20,7 @@ cpdef double one_gain(double ratio, double rc, double size, double least) noexce
 
 @cython.locals(
     a=double, b=double, c=double, u=double, v=double, determinant=double, beta=double,
-    gamma=double, whole=double,
+    gamma=double, whole=double, edge=double, best=double, value=double,
 )
 cpdef (double, double) two_gains(
     double ratio, double lag, double rd, double rc, double drift, double size, double least

@@ -12,7 +12,13 @@ by Cython with the types of `adaptive.pxd`; the same lines run as plain Python, 
 import math
 from typing import Any
 
-from oeuvre._kernels.checks import as_loss, as_previous, as_rate, overflow
+from oeuvre._kernels.checks import (
+    as_loss,
+    as_previous,
+    as_rate,
+    overflow,
+    too_large_to_square,
+)
 from oeuvre._kernels.core import Core
 
 __all__ = ["AdaptiveCore", "forget", "one_gain", "spread_ratio", "two_gains"]
@@ -26,6 +32,8 @@ NEGLIGIBLE = 1e-200
 ROUNDING = 1e-12
 """What is left of sums that cancel, and the least determinant, in units of their parts."""
 
+LARGEST = 1e100
+"""The largest innovation that a detector of another library is given."""
 SLACK = 0.25
 """The built-in test of drift: what a standardised innovation must exceed to count."""
 ALARM = 25.0
@@ -72,7 +80,7 @@ def two_gains(
         (rd + B m²)      β + (rc + B m lag)       γ = B m (lag + m)
         (rc + B m lag)   β + (B q + 1 + B lag²)   γ = B (q + lag (lag + m))
 
-    Where that minimum lies outside, the one on the edge is taken.
+    Where that minimum lies outside the triangle of what is allowed, it is on one of its edges.
     """
     a = rd + size * drift * drift
     c = rc + size * drift * lag
@@ -83,25 +91,28 @@ def two_gains(
         gamma = min(1.0, max(least, v / b))
         return gamma, gamma
     determinant = a * b - c * c
+    beta = gamma = -1.0
     if determinant > ROUNDING * a * b:
         beta = (u * b - c * v) / determinant
         gamma = (a * v - c * u) / determinant
-    else:
-        beta = 2.0  # change and loss carry the same noise: the edge at 1 is as good as any
-        gamma = 0.0
-    if beta > 1.0:
-        beta = 1.0
-        gamma = (v - c) / b
-    elif beta < gamma:
-        whole = a + 2.0 * c + b
-        gamma = (u + v) / whole if whole > 0.0 else 1.0
-        beta = gamma
-    if gamma < least:
+    if least <= gamma <= beta <= 1.0:
+        return beta, gamma
+    # outside, or nowhere in particular: the best point of the three edges β = 1, β = γ, γ = least
+    whole = a + 2.0 * c + b
+    edge = min(1.0, max(least, (v - c) / b))
+    best = b * edge * edge - 2.0 * (v - c) * edge + a - 2.0 * u
+    beta = 1.0
+    gamma = edge
+    edge = min(1.0, max(least, (u + v) / whole)) if whole > 0.0 else least
+    value = whole * edge * edge - 2.0 * (u + v) * edge
+    if value < best:
+        best = value
+        beta = gamma = edge
+    edge = min(1.0, max(least, (u - c * least) / a))
+    value = a * edge * edge - 2.0 * (u - c * least) * edge + (b * least - 2.0 * v) * least
+    if value < best:
+        beta = edge
         gamma = least
-        beta = min(1.0, max(gamma, (u - c * gamma) / a))
-    elif gamma > 1.0:
-        gamma = 1.0
-        beta = 1.0
     return beta, gamma
 
 
@@ -239,6 +250,8 @@ class AdaptiveCore(Core):
 
         alarm = up > ALARM or down > ALARM
         if self._detector is not None:
+            if abs(innovation) > LARGEST:
+                raise too_large_to_square(loss, previous)
             self._detector.update(innovation)
             alarm = self._detector.drift_detected
         self._n += 1

@@ -15,6 +15,8 @@ cpdef object check_unused(object previous, object rate, long long n, double loss
 
 cpdef object too_large(double loss)
 
+cpdef object too_large_to_square(double loss, double previous)
+
 cpdef object not_enough_data()
 
 cpdef object overflow(double loss, double previous, double rate)

@@ -19,6 +19,7 @@ __all__ = [
     "overflow",
     "to_float",
     "too_large",
+    "too_large_to_square",
 ]
 
 
@@ -93,6 +94,15 @@ def too_large(loss: float) -> InvalidLoss:
     """Build the error for a loss that takes a sum beyond the range of a float."""
     return InvalidLoss(
         f"'loss' must be so small that sums stay within the range of a float. Got {loss!r} instead."
+    )
+
+
+def too_large_to_square(loss: float, previous: float) -> InvalidLoss:
+    """Build the error for a loss whose square, or a sum of such, may leave the range of a float."""
+    return InvalidLoss(
+        "'loss' and 'previous' must be at most 1e+100 in size here: sums of their squares must "
+        "stay within the range of a float. "
+        f"Got loss={loss!r}, previous={previous!r} instead."
     )
 
 

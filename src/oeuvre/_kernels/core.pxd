@@ -8,4 +8,4 @@ cdef class Core:
 
     cdef int _step(self, double loss, double previous, double rate, double size) except -1
 
-    cdef double _newest(self) except? -1.0
+    cpdef double _newest(self) except? -1.0

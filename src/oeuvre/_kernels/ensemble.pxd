@@ -3,7 +3,7 @@ from libc cimport math
 
 from oeuvre._kernels.adaptive cimport AdaptiveCore
 from oeuvre._kernels.averages cimport WindowCore
-from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate
+from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, too_large_to_square
 from oeuvre._kernels.core cimport Core
 
 cdef int FIRM, SETTLED
@@ -11,7 +11,7 @@ cdef double LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST, SILENT, M
 
 
 cdef class EnsembleCore(Core):
-    cdef public list _members, _direct
+    cdef public list _members, _calls
     cdef public bint _guarded, _foreign
     cdef public AdaptiveCore _anchor
     cdef public WindowCore _recent
@@ -30,7 +30,8 @@ cdef class EnsembleCore(Core):
     cdef void _next_batch(self) noexcept
 
     @cython.locals(
-        n=cython.longlong, row=Py_ssize_t, blend=double, k=Py_ssize_t, value=double, core=Core
+        n=cython.longlong, row=Py_ssize_t, first=double, blend=double, k=Py_ssize_t, value=double,
+        core=Core,
     )
     cdef int _advance(self, double loss, double previous, double rate, double size) except -1
 
@@ -42,8 +43,8 @@ cdef class EnsembleCore(Core):
     @cython.locals(gap=double, anchor=AdaptiveCore)
     cpdef double _spread(self) except? -1.0
 
-    @cython.locals(total=double, k=Py_ssize_t, core=Core)
-    cdef double _newest(self) except? -1.0
+    @cython.locals(first=double, blend=double, value=double, k=Py_ssize_t, core=Core)
+    cpdef double _newest(self) except? -1.0
 
     @cython.locals(i=Py_ssize_t)
     cpdef _replay(

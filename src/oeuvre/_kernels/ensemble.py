@@ -9,7 +9,7 @@ from typing import Any
 
 from oeuvre._kernels.adaptive import AdaptiveCore
 from oeuvre._kernels.averages import WindowCore
-from oeuvre._kernels.checks import as_loss, as_previous, as_rate
+from oeuvre._kernels.checks import as_loss, as_previous, as_rate, too_large_to_square
 from oeuvre._kernels.core import Core
 
 __all__ = ["EnsembleCore"]
@@ -38,7 +38,7 @@ MOST = 50.0
 SILENT = 1e-290
 """A noise level up to this counts as none, and the weights stay."""
 LARGEST = 1e100
-"""The largest loss: no member that runs unguarded can leave the range of a float then."""
+"""The largest loss: no score and no member that runs unguarded leaves the range of a float then."""
 
 
 class EnsembleCore(Core):
@@ -54,7 +54,7 @@ class EnsembleCore(Core):
         "_anchor",
         "_batch",
         "_batches",
-        "_direct",
+        "_calls",
         "_filled",
         "_foreign",
         "_guarded",
@@ -72,22 +72,22 @@ class EnsembleCore(Core):
     )
 
     _members: list[Any]
-    _direct: list[bool]
+    _calls: list[Any]
     _guarded: bool
     _recent: Any
     _anchor: AdaptiveCore | None
 
     def _configure(
-        self, horizon: int, members: list[Any], direct: list[bool], guarded: bool, anchor: Any
+        self, horizon: int, members: list[Any], calls: list[Any], guarded: bool, anchor: Any
     ) -> None:
-        """Take the members: `direct` ones are driven as cores, the others through their methods.
+        """Take the members, and for each what to call for a step; None drives it as a core.
 
         If `guarded`, a step may fail half-way, so each is taken with care.
         """
         self._horizon = horizon
         self._members = members
-        self._direct = direct
-        self._foreign = not all(direct)
+        self._calls = calls
+        self._foreign = any(call is not None for call in calls)
         self._guarded = guarded
         self._anchor = anchor
         self._size = len(members)
@@ -176,25 +176,29 @@ class EnsembleCore(Core):
             self._recent._step(previous, previous, -1.0, size)
             if n > self._horizon:
                 self._judge(self._recent._estimate, row)
-        blend = 0.0
+        first = blend = 0.0
         for k in range(self._size):
-            if self._foreign and not self._direct[k]:
-                other = self._members[k]
-                other._update_batch(loss, previous, rate if rate >= 0.0 else None, size)
-                value = other.get()
+            if self._foreign and self._calls[k] is not None:
+                self._calls[k](loss, previous, rate if rate >= 0.0 else None, size)
+                value = self._members[k].get()
             else:
                 core = self._members[k]
                 core._step(loss, previous, rate, size)
                 value = core._estimate
             self._past[row + k] = value
-            blend += self._weights[k] * value
+            if k == 0:
+                first = blend = value
+            else:  # members that agree are followed exactly, however the weights are rounded
+                blend += self._weights[k] * (value - first)
         self._past[row + self._size] = blend
         self._estimate = blend
         self._n = n
 
     def _take(self, loss: float, previous: float, rate: float, size: float) -> None:
         """Take one step whole or not at all."""
-        if rate < 0.0 and not self._guarded and abs(loss) <= LARGEST and abs(previous) <= LARGEST:
+        if not (abs(loss) <= LARGEST and abs(previous) <= LARGEST):
+            raise too_large_to_square(loss, previous)
+        if rate < 0.0 and not self._guarded:
             self._advance(loss, previous, rate, size)
         else:
             self._take_care(loss, previous, rate, size)
@@ -248,14 +252,18 @@ class EnsembleCore(Core):
 
     def _newest(self) -> float:
         """Return the weight of the newest step in the blend."""
-        total = 0.0
+        first = blend = 0.0
         for k in range(self._size):
-            if self._direct[k]:
+            if self._calls[k] is None:
                 core = self._members[k]
-                total += self._weights[k] * core._newest()
+                value = core._newest()
             else:
-                total += self._weights[k] * self._members[k].weight
-        return total
+                value = self._members[k].weight
+            if k == 0:
+                first = blend = value
+            else:
+                blend += self._weights[k] * (value - first)
+        return blend
 
     def _spread(self) -> float:
         """Return the anchor's variance, plus the squared distance of the blend from the anchor."""

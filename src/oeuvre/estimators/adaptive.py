@@ -91,19 +91,20 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
 
     def __init__(self, *, two_gain: bool = False, drift: Detector | str | None = None) -> None:
         two_gain = boolean("AdaptiveOeuvre", "two_gain", two_gain)
-        if not (drift is None or drift == "cusum"):
+        built_in = isinstance(drift, str) and drift == "cusum"
+        if not (drift is None or built_in):
             wanted = "None, 'cusum' or a drift detector with 'update' and 'drift_detected'"
             if detectors.is_binary(drift):
                 raise invalid("AdaptiveOeuvre", "drift", "a detector of real numbers", drift)
             drift = detectors.pattern("AdaptiveOeuvre", "drift", drift, wanted)
         self._params = {"two_gain": two_gain, "drift": drift}
-        self._configure(two_gain, drift == "cusum")
+        self._configure(two_gain, built_in)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything but the parameters."""
         drift = self._params["drift"]
-        self._detector = None if drift is None or drift == "cusum" else detectors.fresh(drift)
+        self._detector = None if drift is None or self._cusum else detectors.fresh(drift)
         self._clear()
 
     @property

@@ -288,7 +288,7 @@ class Estimator(ABC):
         estimator._set_state(estimator._decode_state(state))
         try:
             sound = estimator.n == 0 or 0.0 < estimator.effective_n < math.inf
-        except ArithmeticError:
+        except (ArithmeticError, OeuvreError):
             sound = False
         if not sound:
             raise StateError(f"The entries of this saved {kind} do not fit each other.")

@@ -58,9 +58,9 @@ def compare(
     >>> losses, previous = (z[2:] - model[1:]) ** 2, (z[2:] - model[:-1]) ** 2
     >>> compare(losses, previous, [Prequential(), FadingFactor(0.9), AdaptiveOeuvre()])
     estimator                       score       excess    ± error
-    AdaptiveOeuvre()             0.127036            0          0
-    FadingFactor(fading=0.9)     0.334601        0.208       0.12
-    Prequential()                0.336596         0.21       0.21
+    AdaptiveOeuvre()             0.126712            0          0
+    FadingFactor(fading=0.9)     0.333958        0.207       0.12
+    Prequential()                 0.33589        0.209       0.21
     """
     members = check_members("compare", estimators)
     horizon = integer("compare", "horizon", horizon, 1)

@@ -1,12 +1,11 @@
 """Many estimators in one: blended by how well each predicts the evaluations that follow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from oeuvre._kernels.adaptive import AdaptiveCore
-from oeuvre._kernels.core import Core
 from oeuvre._kernels.ensemble import EnsembleCore
 from oeuvre.errors import NotAvailable, OeuvreError, StateError
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
@@ -20,8 +19,8 @@ from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Ensemble", "default_bank"]
 
-WEIGHTS = tuple(2.0**-k for k in range(3, 11))
-"""The weights of the averages in the default bank: 1/8 to 1/1024."""
+WEIGHTS = tuple(2.0**-k for k in range(3, 10))
+"""The weights of the averages in the default bank: 1/8 to 1/512."""
 
 
 def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
@@ -40,19 +39,31 @@ def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
     return members, (0.7, 0.1, *(0.18 / len(WEIGHTS) for _ in WEIGHTS), 0.01, 0.01)
 
 
-def runs_as_core(member: Estimator) -> bool:
-    """Tell whether a member's steps are those of a compiled core, with nothing around them."""
-    return isinstance(member, Core) and all(
-        next(kind for kind in type(member).__mro__ if name in vars(kind)).__module__.startswith(
-            "oeuvre._kernels"
-        )
-        for name in ("update", "_update_batch", "get")
-    )
+def is_kernels(member: Estimator, name: str) -> bool:
+    """Tell whether a method of a member is that of its compiled core."""
+    kind = next(kind for kind in type(member).__mro__ if name in vars(kind))
+    return kind.__module__.startswith("oeuvre._kernels")
+
+
+def call_of(member: Estimator) -> Callable[..., None] | None:
+    """Return what takes a step of a member; None if it is its core, with nothing around it."""
+    if not is_kernels(member, "update"):
+
+        def step(loss: float, previous: float, rate: float | None, size: float) -> None:
+            if size == 1.0:
+                member.update(loss, previous, rate=rate)
+            else:
+                member._update_batch(loss, previous, rate, size)
+
+        return step
+    if is_kernels(member, "_update_batch") and is_kernels(member, "get"):
+        return None
+    return member._update_batch
 
 
 def cannot_fail(member: Estimator) -> bool:
     """Tell whether no step of a member fails if losses are not huge and no rate is given."""
-    if not runs_as_core(member):
+    if call_of(member) is not None:
         return False
     if isinstance(member, Oeuvre):
         return member._schedule is None and member._power <= 1.0
@@ -77,7 +88,7 @@ class Ensemble(EnsembleCore, Estimator):
     Parameters
     ----------
     estimators
-        The members; fresh copies of them are used. By default two `AdaptiveOeuvre`, eight
+        The members; fresh copies of them are used. By default two `AdaptiveOeuvre`, seven
         `FadingFactor` and two `Oeuvre` with constant weights.
     prior
         The weights to start from and to return to, above 0; by default equal ones, or, for the
@@ -139,14 +150,12 @@ class Ensemble(EnsembleCore, Estimator):
             weights = tuple(prior)
         self._params = {"estimators": given, "prior": prior, "horizon": horizon}
         fresh = [member.clone() for member in members]
-        anchor = next((each for each in fresh if isinstance(each, AdaptiveCore)), None)
-        plain = (each for each in fresh if isinstance(each, AdaptiveCore) and not each._two_gain)
         self._configure(
             horizon,
             fresh,
-            [runs_as_core(member) for member in fresh],
+            [call_of(member) for member in fresh],
             not all(cannot_fail(member) for member in fresh),
-            next(plain, anchor),
+            next((each for each in fresh if isinstance(each, AdaptiveCore)), None),
         )
         self._begin(np.array(weights) / sum(weights))
 
@@ -199,15 +208,14 @@ class Ensemble(EnsembleCore, Estimator):
     def weight(self) -> float:
         """The weight of the newest step: the mean over the members."""
         self._check_started()
-        members = zip(self._weights, self._members, strict=True)
-        return float(sum(weight * member.weight for weight, member in members))
+        return self._newest()
 
     @property
     def variance(self) -> float:
-        """The variance of the rate-free member, plus the squared distance of the blend from it.
+        """That of the first `AdaptiveOeuvre`, plus the squared distance of the blend from it.
 
-        An upper bound where the blend is the better of the two, and wide under drift. Not
-        available without an `AdaptiveOeuvre` among the members.
+        Wide where the blend is the better of the two, as under drift. Not available without an
+        `AdaptiveOeuvre` among the members.
         """
         self._check_started()
         if self._anchor is None:
@@ -261,6 +269,8 @@ class Ensemble(EnsembleCore, Estimator):
             read = Estimator.from_dict(saved)
             if repr(read) != repr(part):
                 raise StateError(f"This saved Ensemble must hold {part!r} where it holds {read!r}.")
+            if read.n != (max(0, state["n"] - 1) if part is self._recent else state["n"]):
+                raise StateError(f"{part!r} in this saved Ensemble has seen {read.n} steps.")
             parts.append(read._get_state())
         return {**state, "recent": parts[0], "members": parts[1:]}
 
@@ -305,4 +315,4 @@ def check_prior(prior: Any, size: int) -> tuple[float, ...]:
         values = ()
     if len(values) != size:
         raise invalid("Ensemble", "prior", f"{size} numbers above 0, one for each member", prior)
-    return tuple(real("Ensemble", "prior", each, 0.0, 1e100, open_low=True) for each in values)
+    return tuple(real("Ensemble", "prior", each, 1e-100, 1e100) for each in values)
