@@ -23,6 +23,7 @@ from oeuvre._kernels.core import Core
 
 __all__ = ["AdaptiveCore", "forget", "one_gain", "spread_ratio", "two_gains"]
 
+INFINITE = float("inf")
 MEMORY = 0.7
 """The moments forget: the i-th pair moves them by i^−MEMORY. 1 would freeze, 0.5 chase noise."""
 ENOUGH = 3
@@ -284,7 +285,7 @@ class AdaptiveCore(Core):
         `R_t = (1 − γ)² R_{t−1} + (β (d − mean d) + γ (p − L_{t−1}))²`; infinite without moments.
         """
         if self._pairs < 2:
-            return math.inf
+            return INFINITE
         seen = self._realised + self._kept * self._var_p
         return max(self._ratio * self._var_p, seen) + self._lag * self._lag * self._var_p
 

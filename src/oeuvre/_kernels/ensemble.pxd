@@ -7,7 +7,7 @@ from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, too_large_to_
 from oeuvre._kernels.core cimport Core
 
 cdef int FIRM, SETTLED
-cdef double LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST, SILENT, MOST
+cdef double INFINITE, LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST, SILENT, MOST
 
 
 cdef class EnsembleCore(Core):
@@ -30,7 +30,7 @@ cdef class EnsembleCore(Core):
     cdef void _next_batch(self) noexcept
 
     @cython.locals(
-        n=cython.longlong, row=Py_ssize_t, first=double, blend=double, k=Py_ssize_t, value=double,
+        n=cython.longlong, row=Py_ssize_t, blend=double, k=Py_ssize_t, value=double,
         core=Core,
     )
     cdef int _advance(self, double loss, double previous, double rate, double size) except -1
@@ -43,7 +43,7 @@ cdef class EnsembleCore(Core):
     @cython.locals(gap=double, anchor=AdaptiveCore)
     cpdef double _spread(self) except? -1.0
 
-    @cython.locals(first=double, blend=double, value=double, k=Py_ssize_t, core=Core)
+    @cython.locals(blend=double, value=double, k=Py_ssize_t, core=Core)
     cpdef double _newest(self) except? -1.0
 
     @cython.locals(i=Py_ssize_t)

@@ -14,6 +14,7 @@ from oeuvre._kernels.core import Core
 
 __all__ = ["EnsembleCore"]
 
+INFINITE = float("inf")
 LEARNING = 0.2
 """η: how fast the weights learn, per squared error in units of the noise. Under Gaussian noise the
 expected weight of a worse member falls fastest at 1/4 of the true level and not at all from 1/2 on;
@@ -111,22 +112,31 @@ class EnsembleCore(Core):
     def _judge(self, target: float, row: int) -> None:
         """Score what was said a horizon ago against a mean of evaluations, and weigh anew."""
         size = self._size
-        for k in range(size + 1):
+        best = INFINITE
+        for k in range(size):
             error = self._past[row + k] - target
-            self._sums[k * self._batches + self._filled] += error * error
+            error *= error
+            self._sums[k * self._batches + self._filled] += error
+            best = min(best, error)
+        said = self._past[row + size]
+        error = (said - target) * (said - target)
+        self._sums[size * self._batches + self._filled] += error
         self._inside += 1
         if self._inside == self._batch:
             self._next_batch()
 
         # h times the squared error of a mean of h is the noise of one, if they are independent,
         # and more if they are not
-        said = self._past[row + size]
-        value = self._horizon * (said - target) * (said - target)
+        value = self._horizon * error
         noise = self._noise
         self._scored += 1
         if self._scored > FIRM:
             if value > REACH * noise:
                 target = said + (target - said) * math.sqrt(REACH * noise / value)
+                best = INFINITE
+                for k in range(size):
+                    error = self._past[row + k] - target
+                    best = min(best, error * error)
             value = min(value, CLIP * noise)
         pace = LEAST_PACE
         if self._scored < SETTLED:
@@ -134,10 +144,6 @@ class EnsembleCore(Core):
         noise += pace * (value - noise)
         self._noise = noise
         if noise > SILENT:
-            best = math.inf
-            for k in range(size):
-                error = self._past[row + k] - target
-                best = min(best, error * error)
             pull = LEARNING / noise
             total = 0.0
             for k in range(size):
@@ -176,7 +182,7 @@ class EnsembleCore(Core):
             self._recent._step(previous, previous, -1.0, size)
             if n > self._horizon:
                 self._judge(self._recent._estimate, row)
-        first = blend = 0.0
+        blend = loss  # members that agree with it are followed exactly, however weights are rounded
         for k in range(self._size):
             if self._foreign and self._calls[k] is not None:
                 self._calls[k](loss, previous, rate if rate >= 0.0 else None, size)
@@ -186,10 +192,7 @@ class EnsembleCore(Core):
                 core._step(loss, previous, rate, size)
                 value = core._estimate
             self._past[row + k] = value
-            if k == 0:
-                first = blend = value
-            else:  # members that agree are followed exactly, however the weights are rounded
-                blend += self._weights[k] * (value - first)
+            blend += self._weights[k] * (value - loss)
         self._past[row + self._size] = blend
         self._estimate = blend
         self._n = n
@@ -252,24 +255,21 @@ class EnsembleCore(Core):
 
     def _newest(self) -> float:
         """Return the weight of the newest step in the blend."""
-        first = blend = 0.0
+        blend = 1.0
         for k in range(self._size):
             if self._calls[k] is None:
                 core = self._members[k]
                 value = core._newest()
             else:
                 value = self._members[k].weight
-            if k == 0:
-                first = blend = value
-            else:
-                blend += self._weights[k] * (value - first)
-        return blend
+            blend += self._weights[k] * (value - 1.0)
+        return max(0.0, blend)
 
     def _spread(self) -> float:
         """Return the anchor's variance, plus the squared distance of the blend from the anchor."""
         anchor = self._anchor
         if anchor is None:
-            return math.inf
+            return INFINITE
         gap = self._estimate - anchor._estimate
         return anchor._spread() + gap * gap
 
