@@ -4,6 +4,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import math
 import os
 import pkgutil
 import re
@@ -70,10 +71,11 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
 
 
-def test_names_on_the_page_about_the_paper_exist() -> None:
-    text = (ROOT / "docs" / "paper.md").read_text()
+@pytest.mark.parametrize(("page", "least"), [("paper.md", 30), ("beyond.md", 15)])
+def test_names_on_the_pages_about_the_theory_exist(page: str, least: int) -> None:
+    text = (ROOT / "docs" / page).read_text()
     found = re.findall(r"`([a-z_/]+\.py)::(\w+)`", text)
-    assert len(found) > 30
+    assert len(found) > least
     for path, name in found:
         under = ROOT / ("tests" if "test_" in path else "src/oeuvre") / path
         assert re.search(rf"(def|class) {name}\b", under.read_text()), f"{path}::{name}"
@@ -99,7 +101,7 @@ def test_numbers_of_the_readme_are_those_the_demo_prints(tmp_path: Path) -> None
         check=True,
     )
     rows = re.findall(r"│ ([\w ]+?) +│ +\S+ │ +(\d\.\d+) │ +(\d\.\d+) │", done.stdout)
-    assert len(rows) == 3
+    assert len(rows) == 5
     readme = (ROOT / "README.md").read_text()
     for name, error, later in rows:
         assert f"| {name} | {error} | {later} |" in readme
@@ -115,19 +117,47 @@ def test_the_results_are_those_of_a_whole_run() -> None:
     assert len(verdicts) == len(paper.CLAIMS) + again
     for claim in paper.CLAIMS:
         assert f"| {claim.says} |" in page
-    for task in tasks.choose(tasks.PAPER):
+    for task in tasks.choose((*tasks.PAPER, *tasks.BEYOND)):
         assert f"| {task.name} |" in page
 
 
 def test_numbers_of_the_readme_are_those_of_the_results() -> None:
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/results.md"))
-    table = readme.partition("## The paper, reproduced")[2].partition("\n## ")[0]
     rows = re.findall(
-        r"^\| ([A-Z][\w, ]+) \| (\w+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", table, re.M
+        r"^\| [A-Z][\w, ()]+ \| \w+ \| \d+ \|(?: [\d.]+ \([\d.]+\) \|){4}$", readme, re.M
     )
-    assert len(rows) == 7
+    assert len(rows) == 10
     for row in rows:
-        assert f"| {' | '.join(row)} |" in page
+        assert f"\n{row}\n" in page
+
+
+def test_what_the_page_of_results_must_show_of_what_goes_beyond() -> None:
+    """The README says that nothing needs tuning: no group may say otherwise."""
+    page = (ROOT / "docs" / "results.md").read_text()
+    rows = re.findall(
+        r"^\| ([A-Z][\w, ()]+) \| (\w+) \| \d+ \|" + r" ([\d.]+) \(([\d.]+)\) \|" * 4 + "$",
+        page,
+        re.M,
+    )
+    found = {(row[0], row[1]): [float(number) for number in row[2:]] for row in rows}
+    stationary = [("Linear regression", 12), ("Expert advice", 8), ("Logistic regression", 1)]
+    for place, mean, worst in ((2, 0.66, 0.95), (4, 0.62, 0.95), (6, 0.62, 0.96)):
+        logs = [n * math.log(found[name, "paper"][place]) for name, n in stationary]
+        assert math.exp(sum(logs) / 21) <= mean
+        assert max(found[name, "paper"][place + 1] for name, _ in stationary) <= worst
+    for name, mean, worst in (
+        ("Drifting data", 1.0, 1.03),
+        ("Drifting data, standardised", 1.05, 1.1),
+        ("Shifting targets (ours)", 1.1, 1.2),
+        ("Fast learners (ours)", 0.9, 1.1),
+        ("Other learners (ours)", 1.1, 1.3),
+    ):
+        *_, ensemble, its_worst = found[name, "paper"]
+        assert ensemble <= mean
+        assert its_worst <= worst
+    share = re.search(r"^\| all \| 378 \| (\d+)% \|", page, re.M)
+    assert share is not None
+    assert int(share[1]) >= 90
 
 
 def test_every_data_set_is_on_the_page_about_the_reproduction() -> None:
