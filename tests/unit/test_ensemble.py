@@ -225,7 +225,7 @@ def test_the_default_members() -> None:
     assert all(est.weights > 0)
     assert est.weights.sum() == pytest.approx(1.0)
     assert est.weights.argmax() == 0
-    assert repr(est.members[0]) == "AdaptiveOeuvre(two_gain=True)"
+    assert repr(est.members[0]) == "AdaptiveOeuvre(two_gain=True, drift='cusum')"
     assert repr(est) == "Ensemble()"
     losses, previous = drifting(200, 1)
     given = Ensemble(est.members, prior=est.weights.tolist())
@@ -235,6 +235,28 @@ def test_the_default_members() -> None:
 
 
 # Members
+
+
+class Loud(Oeuvre):
+    """Doubles every loss in an `update` of its own."""
+
+    __slots__ = ()
+
+    def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
+        super().update(2 * loss, None if previous is None else 2 * previous, rate=rate)
+
+
+KINDS.pop("Loud")
+
+
+def test_a_member_with_an_update_of_its_own_is_called_by_it() -> None:
+    losses, previous = drifting(60, 1)
+    est = Ensemble([Loud(), Prequential()], horizon=2)
+    alone = Loud()
+    for loss, before in zip(losses, previous, strict=True):
+        est.update(loss, before)
+        alone.update(loss, before)
+    assert est.members[0].get() == alone.get()
 
 
 ANY: dict[str, Callable[[], Estimator]] = {

@@ -31,7 +31,7 @@ def default_bank() -> tuple[tuple[Estimator, ...], tuple[float, ...]]:
     dyadic grid, and, with a tenth of their prior, the paper's estimator at two of these paces.
     """
     members = (
-        AdaptiveOeuvre(two_gain=True),
+        AdaptiveOeuvre(two_gain=True, drift="cusum"),
         AdaptiveOeuvre(),
         *(FadingFactor(1.0 - weight) for weight in WEIGHTS),
         *(Oeuvre("constant", gamma=f"max(1/t, {weight})") for weight in (2.0**-4, 2.0**-8)),
@@ -108,9 +108,9 @@ class Ensemble(EnsembleCore, Estimator):
     >>> est = Ensemble()
     >>> course = est.replay(losses, losses)
     >>> print(f"{course.estimate[999]:.2f} {est.get():.2f}")
-    1.01 2.93
+    1.01 2.99
     >>> est.members[est.weights.argmax()]
-    FadingFactor(fading=0.96875)
+    AdaptiveOeuvre(two_gain=True, drift='cusum')
     """
 
     __slots__ = ()
