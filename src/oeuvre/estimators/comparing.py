@@ -26,11 +26,11 @@ def compare(
 ) -> Ranking:
     """Rank estimators on a log of losses, without the truth.
 
-    What comes after a step is a fresh look at the loss of its model, and if samples are independent,
-    so is it of any estimate made at that step. So each estimate L_t is scored by `(L_t − y_t)²`, and
-    `E(L_t − y_t)² = E(L_t − truth)² + noise` with a noise that is common to all. y_t is the mean of
-    two looks: the mean of the next `horizon` values of `previous`, and an `Ensemble` run backwards
-    over all that comes later, with the losses of the two models in exchanged roles.
+    What comes after a step is a fresh look at the loss of its model, and if samples are
+    independent, so is it of any estimate made at that step. So each estimate L_t is scored by
+    `(L_t − y_t)²`, and `E(L_t − y_t)² = E(L_t − truth)² + noise` with a noise common to all. y_t is
+    the mean of two looks: the mean of the next `horizon` values of `previous`, and an `Ensemble`
+    run backwards over all that comes later, with the losses of the two models in exchanged roles.
 
     Parameters
     ----------
