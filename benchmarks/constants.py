@@ -26,9 +26,9 @@ CELLS = Path(__file__).parents[1] / "out" / "paper" / "cells"
 SEEDS = 3
 """So many of the ten seeds are used; the ratios are those of the same seeds."""
 
-RATES = (0.05, 0.1, 0.2, 0.4)
-SHARES = (5e-5, 2e-4, 1e-3)
-RESTS = (0.05, 0.2, 0.5)
+RATES = (0.05, 0.1, 0.2, 0.4, 0.8)
+SHARES = (1e-5, 5e-5, 2e-4, 1e-3)
+RESTS = (0.02, 0.05, 0.2, 0.5)
 IN_USE = (0.2, 2e-4, 0.2)
 SETTINGS = tuple(itertools.product(RATES, SHARES, RESTS))
 """η, α, and the part of the prior that is not on the two rate-free members."""
@@ -47,6 +47,7 @@ def blends(members: Floats, previous: Floats, horizon: int = 10) -> Floats:
     prior = (1 - rest) * free / free.sum() + rest * (default - free) / (default - free).sum()
     weights = prior.copy()
     noise = np.zeros((len(SETTINGS), 1))
+    streak = np.zeros((len(SETTINGS), 1))
     course = np.empty((len(previous), len(SETTINGS)))
     sums = np.concatenate(([0.0], np.cumsum(previous)))
     for t in range(len(previous)):
@@ -55,11 +56,13 @@ def blends(members: Floats, previous: Floats, horizon: int = 10) -> Floats:
             said, mine = course[t - horizon, :, None], members[:, t - horizon]
             target = (sums[t + 1] - sums[t + 1 - horizon]) / horizon + np.zeros_like(said)
             value = horizon * (said - target) ** 2
+            streak = np.where(value > 3.0 * noise, streak + 1, 0)
             if count > 10:
-                far = value > 25.0 * noise
+                firm = (noise > 1e-290) & (streak <= 3 * horizon)
+                far = firm & (value > 25.0 * noise)
                 shrink = np.sqrt(25.0 * noise / np.where(far, value, 1.0))
                 target = np.where(far, said + (target - said) * shrink, target)
-                value = np.minimum(value, 3.0 * noise)
+                value = np.where(firm, np.minimum(value, 3.0 * noise), value)
             noise = noise + max(0.01, count**-0.8) * (value - noise)
             error = (mine - target) ** 2
             excess = error - error.min(axis=1, keepdims=True)

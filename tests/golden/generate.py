@@ -221,7 +221,8 @@ def adaptive(case: dict[str, Any]) -> dict[str, list[str]]:
                 step_q = (1 - gamma) ** 2 * q
                 step_q += (beta**2 * rd + 2 * beta * gamma * rc + gamma**2) / size
                 if case["drift"]:
-                    z = innovation / mp.sqrt(var_p * (mpf(1) / size + q))
+                    long_p = mp.fsum(s * p**2 for s, _, p in moments.apart[1:]) / pairs
+                    z = innovation / mp.sqrt(max(var_p, long_p) * (mpf(1) / size + q))
                     z = min(mpf(3), max(mpf(-3), z))
                     up = max(mpf(0), sums[0] + z - mpf("0.25"))
                     down = max(mpf(0), sums[1] - z - mpf("0.25"))
@@ -259,7 +260,7 @@ def blend(case: dict[str, Any]) -> dict[str, list[str]]:
         for kind, parameter in case["members"]
     ]
     prior = [mpf(x) / mpf(sum(case["prior"])) for x in case["prior"]]
-    weights, noise = list(prior), mpf(0)
+    weights, noise, streak = list(prior), mpf(0), 0
     blended: list[Any] = []
     out: dict[str, list[str]] = {"estimate": []}
     horizon = case["horizon"]
@@ -272,7 +273,8 @@ def blend(case: dict[str, Any]) -> dict[str, list[str]]:
             past = blended[t - horizon]
             value = horizon * (past - target) ** 2
             scored = t - horizon + 1
-            if scored > 10:
+            streak = streak + 1 if value > 3 * noise else 0
+            if scored > 10 and noise > 0 and streak <= 3 * horizon:
                 if value > 25 * noise:
                     target = past + (target - past) * mp.sqrt(25 * noise / value)
                 value = min(value, 3 * noise)

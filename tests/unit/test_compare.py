@@ -52,12 +52,15 @@ def looks(losses: Floats, previous: Floats, sizes: Floats, horizon: int) -> Floa
     return np.array(found)
 
 
-def check(ranking: Ranking, squares: Floats) -> None:
-    """Compare a ranking with the squared errors of each estimator (a row) at each step."""
+def check(ranking: Ranking, squares: Floats, horizon: int) -> None:
+    """Compare a ranking with the squared errors of each estimator (a row) at each step.
+
+    Batches are at least two horizons long, and of fewer than four nothing is concluded.
+    """
     scores = squares.mean(axis=1)
     order = np.argsort(scores, kind="stable")
     scored = squares.shape[1]
-    batches = min(16, scored)
+    batches = max(1, min(16, scored // (2 * horizon)))
     length = scored // batches
     assert ranking.steps == scored
     assert [each.position for each in ranking.standings] == order.tolist()
@@ -65,7 +68,7 @@ def check(ranking: Ranking, squares: Floats) -> None:
     for each in ranking.standings:
         row, best = squares[each.position], squares[order[0]]
         means = [(row - best)[j * length : (j + 1) * length].mean() for j in range(batches)]
-        error = np.std(means, ddof=1) / math.sqrt(batches) if batches > 1 else math.inf
+        error = np.std(means, ddof=1) / math.sqrt(batches) if batches > 3 else math.inf
         assert each.score == pytest.approx(row.mean(), rel=1e-9)
         assert each.excess == pytest.approx(row.mean() - best.mean(), rel=1e-7, abs=1e-12)
         wanted = 0.0 if each is ranking.best else error
@@ -91,7 +94,7 @@ def test_the_description_step_by_step(steps: int, horizon: int, batches: bool) -
     )
     given = sizes if batches else None
     ranking = compare(losses, previous, members, sizes=given, horizon=horizon)
-    check(ranking, squares)
+    check(ranking, squares, horizon)
     names = {each.position: each.name for each in ranking.standings}
     assert [names[i] for i in range(4)] == [repr(each) for each in members]
     assert all(each.n == 0 for each in members)
@@ -236,3 +239,13 @@ def test_bad_input_is_named(
 ) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_first_previous_of_any_size_is_not_looked_at() -> None:
+    losses, previous = learner_pairs(400)
+    other = previous.copy()
+    other[0] = 1e17
+    first, second = (compare(losses, each, four()) for each in (previous, other))
+    assert [each.score for each in first.standings[:2]] == pytest.approx(
+        [each.score for each in second.standings[:2]]
+    )

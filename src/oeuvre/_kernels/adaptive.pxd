@@ -32,7 +32,7 @@ cdef class AdaptiveCore(Core):
     cdef public bint _two_gain, _cusum
     cdef public long long _pairs, _restarts
     cdef public double _samples, _beta, _gamma, _ratio, _lag, _pace
-    cdef public double _change, _level, _var_d, _var_p, _cov
+    cdef public double _change, _level, _var_d, _var_p, _cov, _long_p
     cdef public double _realised, _kept, _up, _down
 
     cdef void _start(self, double loss, double size) noexcept
@@ -43,7 +43,7 @@ cdef class AdaptiveCore(Core):
         i=cython.longlong, alarm=bint, d=double, innovation=double, var_p=double, var_d=double,
         samples=double, beta=double, gamma=double, ratio=double, lag=double, up=double,
         down=double, rd=double, rc=double, noise=double, drift=double, z=double, keep=double,
-        estimate=double, shock=double, realised=double, change=double, level=double, cov=double,
+        estimate=double, shock=double, realised=double, change=double, level=double, cov=double, long_p=double,
         pace=double, off_d=double, off_p=double, kept=double,
     )
     cdef int _advance_pair(self, double loss, double previous, double size) except -1

@@ -131,6 +131,7 @@ class AdaptiveCore(Core):
         "_kept",
         "_lag",
         "_level",
+        "_long_p",
         "_pace",
         "_pairs",
         "_ratio",
@@ -171,6 +172,7 @@ class AdaptiveCore(Core):
         self._var_d = 0.0
         self._var_p = 0.0
         self._cov = 0.0
+        self._long_p = 0.0
         self._realised = 0.0
         self._kept = 1.0 / size
         self._up = 0.0
@@ -214,12 +216,18 @@ class AdaptiveCore(Core):
                     gamma = one_gain(self._ratio, rc, size, gamma)
                 ratio = spread_ratio(self._ratio, beta, gamma, rd, rc, size)
                 if self._cusum:
-                    z = innovation / math.sqrt(var_p * (1.0 / size + self._ratio))
+                    # after a run of equal losses var_p is small, and the next one no surprise
+                    z = innovation / math.sqrt(
+                        max(var_p, self._long_p) * (1.0 / size + self._ratio)
+                    )
                     z = min(CLIP, max(-CLIP, z))
                     up = max(0.0, up + z - SLACK)
                     down = max(0.0, down - z - SLACK)
             elif self._two_gain:
                 beta = gamma
+            elif var_d > 0.0:  # looks without noise at a loss that moves: the newest is best
+                gamma = 1.0
+                ratio = 1.0 / size
         keep = 1.0 - gamma
         estimate = self._estimate + beta * d + gamma * innovation
         shock = beta * (d - self._change) + gamma * innovation
@@ -229,7 +237,7 @@ class AdaptiveCore(Core):
         change = d
         level = previous
         pace = 1.0
-        var_d = var_p = cov = 0.0
+        var_d = var_p = cov = long_p = 0.0
         if i > 1:
             pace = math.pow(i, -MEMORY)
             off_d = d - self._change
@@ -240,10 +248,11 @@ class AdaptiveCore(Core):
             var_d = kept * (self._var_d + pace * size * off_d * off_d)
             var_p = kept * (self._var_p + pace * size * off_p * off_p)
             cov = kept * (self._cov + pace * size * off_d * off_p)
+            long_p = forget(self._long_p, size * off_p * off_p, 1.0 / i)
         if not (
             math.isfinite(estimate)
             and math.isfinite(realised)
-            and math.isfinite(var_d + var_p)
+            and math.isfinite(var_d + var_p + long_p)
             and math.isfinite(cov)
             and math.isfinite(change * change)
         ):
@@ -273,6 +282,7 @@ class AdaptiveCore(Core):
             self._var_d = var_d
             self._var_p = var_p
             self._cov = cov
+            self._long_p = long_p
             self._realised = realised
             self._kept *= keep * keep
             self._up = up

@@ -6,7 +6,7 @@ from oeuvre._kernels.averages cimport WindowCore
 from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, too_large_to_square
 from oeuvre._kernels.core cimport Core
 
-cdef int FIRM, SETTLED
+cdef int FIRM, PATIENCE, SETTLED
 cdef double INFINITE, LEARNING, SHARE, CLIP, REACH, MEMORY, LEAST_PACE, LARGEST, SILENT, MOST
 
 
@@ -16,12 +16,12 @@ cdef class EnsembleCore(Core):
     cdef public AdaptiveCore _anchor
     cdef public WindowCore _recent
     cdef public Py_ssize_t _size, _batches
-    cdef public long long _horizon, _scored, _batch, _filled, _inside
+    cdef public long long _horizon, _scored, _streak, _batch, _filled, _inside
     cdef public double _noise
     cdef public double[::1] _prior, _weights, _past, _sums
 
     @cython.locals(
-        size=Py_ssize_t, k=Py_ssize_t, best=double, error=double, said=double, value=double,
+        size=Py_ssize_t, k=Py_ssize_t, patient=bint, best=double, error=double, said=double, value=double,
         noise=double, pace=double, total=double, pull=double, weight=double,
     )
     cdef int _judge(self, double target, Py_ssize_t row) except -1

@@ -16,9 +16,9 @@ __all__ = ["EnsembleCore"]
 
 INFINITE = float("inf")
 LEARNING = 0.2
-"""η: how fast the weights learn, per squared error in units of the noise. Under Gaussian noise the
-expected weight of a worse member falls fastest at 1/4 of the true level and not at all from 1/2 on;
-the level below is that of clipped squares, about 3/4 of the true one."""
+"""η: how fast the weights learn, per squared error in units of the noise. Under Gaussian noise of
+the true level the weight of a worse member falls the faster the larger η is, up to 1/4, and no
+faster beyond; the level below is that of clipped squares, 0.8 of the true one."""
 SHARE = 2e-4
 """The share of the weights that goes back to the prior at each step."""
 CLIP = 3.0
@@ -33,7 +33,9 @@ SETTLED = 317
 LEAST_PACE = 0.01
 """... by this much, which is about the same then."""
 FIRM = 10
-"""The number of values after which the noise level clips."""
+"""The number of values after which the noise level clips, ..."""
+PATIENCE = 3
+"""... unless so many horizons in a row would be clipped: then it was the level that was wrong."""
 MOST = 50.0
 """The most a weight can fall in a step, as an exponent: the share back is far above that."""
 SILENT = 1e-290
@@ -68,6 +70,7 @@ class EnsembleCore(Core):
         "_recent",
         "_scored",
         "_size",
+        "_streak",
         "_sums",
         "_weights",
     )
@@ -105,7 +108,8 @@ class EnsembleCore(Core):
         self._estimate = 0.0
         self._noise = 0.0
         self._scored = 0
-        self._batch = 1
+        self._streak = 0
+        self._batch = 2 * self._horizon
         self._filled = 0
         self._inside = 0
 
@@ -130,7 +134,9 @@ class EnsembleCore(Core):
         value = self._horizon * error
         noise = self._noise
         self._scored += 1
-        if self._scored > FIRM:
+        self._streak = self._streak + 1 if value > CLIP * noise else 0
+        patient = self._streak <= PATIENCE * self._horizon
+        if self._scored > FIRM and patient and noise > SILENT:
             if value > REACH * noise:
                 target = said + (target - said) * math.sqrt(REACH * noise / value)
                 best = INFINITE

@@ -82,6 +82,7 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
         "var_d": nonnegative,
         "var_p": nonnegative,
         "cov": number,
+        "long_p": nonnegative,
         "realised": nonnegative,
         "kept": fraction,
         "up": nonnegative,

@@ -10,6 +10,7 @@ from oeuvre.estimators.arrays import Floats, Steps, check_steps
 from oeuvre.estimators.base import Estimator
 from oeuvre.estimators.ensemble import Ensemble, check_members
 from oeuvre.estimators.ranking import BATCHES, Ranking, rank
+from oeuvre.estimators.windows import SlidingWindow
 from oeuvre.parameters import integer
 
 __all__ = ["compare"]
@@ -83,7 +84,7 @@ def compare(
             steps.losses, steps.previous, rates=steps.rates, sizes=steps.sizes
         )
         np.square(course.estimate[:scored] - target, out=row)
-    batches = min(BATCHES, scored)
+    batches = max(1, min(BATCHES, scored // (2 * horizon)))
     batch = scored // batches
     sums = errors[:, : batch * batches].reshape(len(members), batches, batch).sum(axis=2)
     return rank([repr(member) for member in members], sums, batch, errors.sum(axis=1), scored)
@@ -91,16 +92,10 @@ def compare(
 
 def looks(steps: Steps, horizon: int) -> Floats:
     """Return for each step, the last `horizon` apart, a look at its model's loss from later."""
-    losses, sizes = steps.losses, steps.sizes
-    previous = losses if steps.previous is None else steps.previous
-    scored = len(losses) - horizon
-    weights = np.ones(len(losses)) if sizes is None else sizes
-    sums = np.concatenate(([0.0], np.cumsum(previous * weights)))
-    masses = np.concatenate(([0.0], np.cumsum(weights)))
-    ends = np.arange(1, scored + 1)
-    following = (sums[ends + horizon] - sums[ends]) / (masses[ends + horizon] - masses[ends])
-    backwards = Ensemble(horizon=horizon).replay(
-        previous[:0:-1], losses[:0:-1], sizes=None if sizes is None else sizes[:0:-1]
-    )
-    target: Floats = (following + backwards.estimate[::-1][:scored]) / 2.0
+    previous = steps.losses if steps.previous is None else steps.previous
+    later, earlier = previous[:0:-1], steps.losses[:0:-1]  # from the end to the second step
+    sizes = None if steps.sizes is None else steps.sizes[:0:-1]
+    following = SlidingWindow(horizon).replay(later, sizes=sizes).estimate
+    backwards = Ensemble(horizon=horizon).replay(later, earlier, sizes=sizes).estimate
+    target: Floats = (following + backwards)[::-1][: len(previous) - horizon] / 2.0
     return target

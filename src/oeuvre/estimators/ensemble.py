@@ -108,7 +108,7 @@ class Ensemble(EnsembleCore, Estimator):
     >>> est = Ensemble()
     >>> course = est.replay(losses, losses)
     >>> print(f"{course.estimate[999]:.2f} {est.get():.2f}")
-    1.01 2.99
+    1.01 2.98
     >>> est.members[est.weights.argmax()]
     AdaptiveOeuvre(two_gain=True, drift='cusum')
     """
@@ -121,6 +121,7 @@ class Ensemble(EnsembleCore, Estimator):
         "estimate": number,
         "noise": nonnegative,
         "scored": count,
+        "streak": count,
         "batch": count,
         "filled": count,
         "inside": count,
@@ -150,12 +151,13 @@ class Ensemble(EnsembleCore, Estimator):
             weights = tuple(prior)
         self._params = {"estimators": given, "prior": prior, "horizon": horizon}
         fresh = [member.clone() for member in members]
+        exact = (each for each in fresh if isinstance(each, AdaptiveCore) and not each._two_gain)
         self._configure(
             horizon,
             fresh,
             [call_of(member) for member in fresh],
             not all(cannot_fail(member) for member in fresh),
-            next((each for each in fresh if isinstance(each, AdaptiveCore)), None),
+            next((each for each in (*exact, *fresh) if isinstance(each, AdaptiveCore)), None),
         )
         self._begin(np.array(weights) / sum(weights))
 
@@ -192,8 +194,8 @@ class Ensemble(EnsembleCore, Estimator):
     @property
     def scores(self) -> Floats:
         """The mean squared error of each member in predicting the next looks; see `compare`."""
-        ranking = self.compare()
-        return np.array([each.score for each in sorted(ranking.standings, key=place)])[:-1]
+        places = sorted(self.compare().standings, key=lambda each: each.position)
+        return np.array([each.score for each in places[:-1]])  # the blend is the last
 
     def compare(self) -> Ranking:
         """Rank the members, and the blend itself, by how well they predicted the next looks.
@@ -214,8 +216,9 @@ class Ensemble(EnsembleCore, Estimator):
     def variance(self) -> float:
         """That of the first `AdaptiveOeuvre`, plus the squared distance of the blend from it.
 
-        Wide where the blend is the better of the two, as under drift. Not available without an
-        `AdaptiveOeuvre` among the members.
+        One with one gain is preferred, for its variance is the safer one. Wide where the blend is
+        the better of the two, as under drift. Not available without an `AdaptiveOeuvre` among the
+        members.
         """
         self._check_started()
         if self._anchor is None:
@@ -229,7 +232,7 @@ class Ensemble(EnsembleCore, Estimator):
         """The effective number of samples, as if the errors of all members were the same ones."""
         self._check_started()
         members = zip(self._weights, self._members, strict=True)
-        return 1.0 / float(sum(weight / member.effective_n for weight, member in members))
+        return float(sum(weight / member.effective_n**0.5 for weight, member in members)) ** -2
 
     def _get_state(self) -> dict[str, Any]:
         state = {name: getattr(self, "_" + name) for name in self._fields}
@@ -240,9 +243,16 @@ class Ensemble(EnsembleCore, Estimator):
         return state
 
     def _set_state(self, state: Mapping[str, Any]) -> None:
+        buffers = {"weights": self._weights, "past": self._past, "sums": self._sums}
+        if (
+            any(len(state[name]) != len(buffer) for name, buffer in buffers.items())
+            or not (0 <= state["filled"] < BATCHES and 0 <= state["inside"] < state["batch"])
+            or len(state["members"]) != self._size
+        ):
+            raise StateError("The entries of this saved Ensemble do not fit each other.")
         for name in self._fields:
-            if name in ("weights", "past", "sums"):
-                setattr(self, "_" + name, np.array(state[name]).data)
+            if name in buffers:
+                setattr(self, "_" + name, np.array(state[name], dtype=np.float64).data)
             elif name not in ("recent", "members"):
                 setattr(self, "_" + name, state[name])
         self._recent._set_state(state["recent"])
@@ -254,13 +264,7 @@ class Ensemble(EnsembleCore, Estimator):
         return {**self._get_state(), "recent": self._recent.to_dict(), "members": members}
 
     def _decode_state(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        buffers = {"weights": self._weights, "past": self._past, "sums": self._sums}
-        if (
-            any(len(state[name]) != len(buffer) for name, buffer in buffers.items())
-            or not abs(sum(state["weights"]) - 1.0) < 1e-9
-            or not (state["filled"] < BATCHES and state["inside"] < state["batch"])
-            or len(state["members"]) != self._size
-        ):
+        if not abs(sum(state["weights"]) - 1.0) < 1e-9 or len(state["members"]) != self._size:
             raise StateError("The entries of this saved Ensemble do not fit each other.")
         parts = []
         for part, saved in zip(
@@ -287,12 +291,6 @@ class Ensemble(EnsembleCore, Estimator):
         saved = params["estimators"]
         given = None if saved is None else [Estimator.from_dict(each) for each in saved]
         return {**params, "estimators": given}
-
-
-def place(standing: Any) -> int:
-    """Return where a standing's estimator stood among those that were compared."""
-    found: int = standing.position
-    return found
 
 
 def check_members(owner: str, estimators: Any) -> tuple[Estimator, ...]:

@@ -13,6 +13,8 @@ __all__ = ["BATCHES", "Ranking", "Standing", "rank"]
 
 BATCHES = 16
 """How many batches of steps squared errors are summed over, at most: an even number."""
+FEWEST = 4
+"""With fewer batches than this there is no telling how much they vary."""
 
 
 class Standing(NamedTuple):
@@ -56,7 +58,8 @@ def rank(names: Sequence[str], sums: Floats, batch: int, total: Floats, steps: i
     """Rank estimators by their squared errors.
 
     Errors of neighbouring steps depend on each other, those of long batches of steps hardly: the
-    standard error of a difference is that of the mean of its batch means.
+    standard error of a difference is that of the mean of its batch means. That the best one was
+    chosen for its score is not taken into account.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def rank(names: Sequence[str], sums: Floats, batch: int, total: Floats, steps: i
     standings = []
     for place in order:
         gap = (sums[place] - sums[order[0]]) / batch
-        error = float(gap.std(ddof=1)) / math.sqrt(batches) if batches > 1 else math.inf
+        error = float(gap.std(ddof=1)) / math.sqrt(batches) if batches >= FEWEST else math.inf
         standings.append(
             Standing(
                 names[place],
