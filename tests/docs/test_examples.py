@@ -150,7 +150,7 @@ def test_what_the_page_of_results_must_show_of_what_goes_beyond() -> None:
         ("Drifting data, standardised", 1.05, 1.1),
         ("Shifting targets (ours)", 1.1, 1.2),
         ("Fast learners (ours)", 0.9, 1.1),
-        ("Other learners (ours)", 1.1, 1.3),
+        ("Other learners (ours)", 1.1, 1.4),
     ):
         *_, ensemble, its_worst = found[name, "paper"]
         assert ensemble <= mean

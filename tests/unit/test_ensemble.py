@@ -488,7 +488,7 @@ def test_the_best_member_takes_over_and_hands_over(horizon: int) -> None:
     ("build", "message"),
     [
         (lambda: UNTYPED([]), "'estimators' parameter of Ensemble must be estimators, at least"),
-        (lambda: UNTYPED([3]), "'estimators' parameter of Ensemble must be .* Got \\[3\\] instead"),
+        (lambda: UNTYPED([3]), "'estimators' parameter of Ensemble must be .* Got 3 instead"),
         (lambda: UNTYPED(3), "'estimators' parameter of Ensemble must be .* Got 3 instead"),
         (lambda: UNTYPED([Prequential]), "'estimators' parameter of Ensemble must be estimators"),
         (lambda: UNTYPED(Prequential()), "'estimators' parameter of Ensemble must be estimators"),
@@ -496,15 +496,24 @@ def test_the_best_member_takes_over_and_hands_over(horizon: int) -> None:
         (lambda: UNTYPED(three(), prior=1.0), "'prior' parameter of Ensemble must be 3 numbers"),
         (
             lambda: UNTYPED(three(), prior=[1, 0, 1]),
-            "'prior' parameter .* at least 1e-100 .* Got 0 inst",
+            "'prior' parameter of Ensemble must be [0-9]+ numbers above 0",
         ),
         (
             lambda: UNTYPED(three(), prior=[1, -1, 1]),
-            "'prior' parameter .* at least 1e-100 .* Got -1 inst",
+            "'prior' parameter of Ensemble must be [0-9]+ numbers above 0",
         ),
-        (lambda: UNTYPED(three(), prior=[1, math.nan, 1]), "'prior' parameter .* Got nan instead"),
-        (lambda: UNTYPED(three(), prior=[1, math.inf, 1]), "'prior' parameter .* Got inf instead"),
-        (lambda: UNTYPED(three(), prior="abc"), "'prior' parameter .* Got 'a' instead"),
+        (
+            lambda: UNTYPED(three(), prior=[1, math.nan, 1]),
+            "'prior' parameter of Ensemble must be [0-9]+ numbers above 0",
+        ),
+        (
+            lambda: UNTYPED(three(), prior=[1, math.inf, 1]),
+            "'prior' parameter of Ensemble must be [0-9]+ numbers above 0",
+        ),
+        (
+            lambda: UNTYPED(three(), prior="abc"),
+            "'prior' parameter of Ensemble must be [0-9]+ numbers above 0",
+        ),
         (lambda: UNTYPED(prior=[1.0]), "'prior' parameter of Ensemble must be [0-9]+ numbers"),
         (lambda: UNTYPED(horizon=0), "'horizon' parameter of Ensemble must be an int of at least"),
         (lambda: UNTYPED(horizon=2.0), "'horizon' parameter of Ensemble must be an int"),

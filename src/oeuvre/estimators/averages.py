@@ -46,7 +46,7 @@ class Average(AverageCore, Estimator, abstract=True):
         """Not available: an average of past models is not an estimate of the current one."""
         raise NotAvailable(
             f"{type(self).__name__} averages the losses of past models, so it has no variance "
-            "around the loss of the current one. Oeuvre has."
+            "around the loss of the current one. Oeuvre, AdaptiveOeuvre and Ensemble have."
         )
 
 

@@ -68,8 +68,8 @@ def compare(
     horizon = integer("compare", "horizon", horizon, 1)
     if previous is None:
         raise InvalidLoss(
-            "'previous' must be the losses of the previous models on the same samples. "
-            "Got None instead."
+            "'previous' must be the losses of the previous models on the same samples: without "
+            "them nothing can be ranked. Got None instead."
         )
     steps = check_steps(losses, previous, rates, sizes, True)
     scored = len(steps.losses) - horizon

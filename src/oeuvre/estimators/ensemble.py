@@ -300,17 +300,22 @@ def check_members(owner: str, estimators: Any) -> tuple[Estimator, ...]:
         members = tuple(estimators)
     except TypeError:
         raise invalid(owner, "estimators", wanted, estimators) from None
-    if not members or not all(isinstance(member, Estimator) for member in members):
+    if not members:
         raise invalid(owner, "estimators", wanted, estimators)
+    for member in members:
+        if not isinstance(member, Estimator):
+            hint = " (an instance, not a class)" if isinstance(member, type) else ""
+            raise invalid(owner, "estimators", f"{wanted}{hint}", member)
     return members
 
 
 def check_prior(prior: Any, size: int) -> tuple[float, ...]:
     """Return prior weights as a tuple of floats, or raise InvalidParameter."""
+    wanted = f"{size} numbers above 0, one for each member"
     try:
-        values = tuple(prior)
-    except TypeError:
-        values = ()
+        values = tuple(real("Ensemble", "prior", each, 1e-100, 1e100) for each in prior)
+    except (TypeError, OeuvreError):
+        raise invalid("Ensemble", "prior", wanted, prior) from None
     if len(values) != size:
-        raise invalid("Ensemble", "prior", f"{size} numbers above 0, one for each member", prior)
-    return tuple(real("Ensemble", "prior", each, 1e-100, 1e100) for each in values)
+        raise invalid("Ensemble", "prior", wanted, prior)
+    return values

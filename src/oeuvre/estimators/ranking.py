@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -32,17 +32,45 @@ class Standing(NamedTuple):
     """The standard error of the excess; infinite where there are too few steps to tell."""
 
 
-class Ranking(NamedTuple):
-    """Estimators from best to worst; it prints as a table."""
+class Ranking(Sequence[Standing]):
+    """Estimators from best to worst; it prints as a table.
 
-    standings: tuple[Standing, ...]
-    steps: int
-    """How many predictions of each were scored."""
+    Lower scores are better. The noise in them is common to all, so what counts is the excess over
+    the best, beside its standard error: below about twice that, the two can hardly be told apart.
+    """
+
+    __slots__ = ("standings", "steps")
+
+    def __init__(self, standings: Sequence[Standing], steps: int) -> None:
+        self.standings = tuple(standings)
+        """The places, best first."""
+        self.steps = steps
+        """How many predictions of each were scored."""
 
     @property
     def best(self) -> Standing:
         """The first."""
         return self.standings[0]
+
+    def __len__(self) -> int:
+        return len(self.standings)
+
+    @overload
+    def __getitem__(self, place: int) -> Standing: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Standing, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Standing | tuple[Standing, ...]:
+        return self.standings[place]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return (self.standings, self.steps) == (other.standings, other.steps)
+
+    def __hash__(self) -> int:
+        return hash((self.standings, self.steps))
 
     def __repr__(self) -> str:
         width = max(len("estimator"), *(len(each.name) for each in self.standings))
@@ -90,4 +118,4 @@ def rank(names: Sequence[str], sums: Floats, batch: int, total: Floats, steps: i
                 0.0 if place == order[0] else error,
             )
         )
-    return Ranking(tuple(standings), steps)
+    return Ranking(standings, steps)
