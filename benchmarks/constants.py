@@ -109,8 +109,11 @@ def errors(job: Job, stream: Stream, kernels: dict[float, ModuleType]) -> dict[s
     steps = np.arange(1, len(truth) + 1)
     told = stream.truth + np.cumsum(stream.loss - stream.truth) / steps
     one = oeuvre.AdaptiveOeuvre().replay(stream.loss, stream.previous).estimate
+    courses = dict(zip(SETTINGS, blends(members, stream.previous).T, strict=True))
+    course = oeuvre.Ensemble().replay(stream.loss, stream.previous).estimate
+    np.testing.assert_allclose(courses[IN_USE], course, rtol=1e-6)  # it is the library's rule
     found = {"told": score(told, truth)["rmse"], "one gain": score(one, truth)["rmse"]}
-    for setting, course in zip(SETTINGS, blends(members, stream.previous).T, strict=True):
+    for setting, course in courses.items():
         found[f"blend {setting}"] = score(course, truth)["rmse"]
     for horizon in HORIZONS:
         course = oeuvre.Ensemble(horizon=horizon).replay(stream.loss, stream.previous).estimate

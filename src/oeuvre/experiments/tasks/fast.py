@@ -7,8 +7,7 @@ import numpy as np
 
 from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.tasks.base import Stream, Task
-from oeuvre.experiments.tasks.gradient import before, predictions
-from oeuvre.experiments.tasks.shifts import direction
+from oeuvre.experiments.tasks.gradient import before, direction, predictions
 
 __all__ = ["RidgeRegression", "RunningMean"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.tasks.base import Stream, Task
-from oeuvre.experiments.tasks.gradient import before, iterates, predictions
+from oeuvre.experiments.tasks.gradient import before, direction, iterates, predictions
 from oeuvre.parameters import invalid
 
 __all__ = ["LinearRegression"]
@@ -44,8 +44,7 @@ class LinearRegression(Task):
         """Draw Σ, w* and the samples, and descend."""
         d = self.dimension
         sigma = self.draw_covariance(rng)
-        target = rng.standard_normal(d)
-        target /= np.linalg.norm(target)
+        target = direction(rng, d)
         x = rng.standard_normal((self.steps, d)) @ np.linalg.cholesky(sigma).T
         y = x @ target + self.noise * rng.standard_normal(self.steps)
         weights = iterates(x, y, self.eta, lambda prediction, y: 2.0 * (prediction - y) / d)

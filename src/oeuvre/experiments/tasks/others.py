@@ -8,8 +8,7 @@ import numpy as np
 
 from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.tasks.base import Stream, Task
-from oeuvre.experiments.tasks.gradient import before, predictions
-from oeuvre.experiments.tasks.shifts import descent, direction
+from oeuvre.experiments.tasks.gradient import before, descent, direction, predictions
 
 __all__ = ["Diverging", "HeavyTails", "Hinge", "Perceptron", "RareErrors"]
 

@@ -1,6 +1,5 @@
 """Linear regression by gradient descent with a constant step, on a target that moves."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -8,10 +7,10 @@ import numpy as np
 
 from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.tasks.base import Stream, Task
-from oeuvre.experiments.tasks.gradient import before, predictions
+from oeuvre.experiments.tasks.gradient import before, descent, direction, predictions
 from oeuvre.parameters import invalid
 
-__all__ = ["ShiftingRegression", "descent", "direction"]
+__all__ = ["ShiftingRegression"]
 
 STEP = {"abrupt": 0.02, "gradual": 0.005, "seasonal": 0.025}
 """The step of descent for each kind of shift: the learner follows, and lags visibly."""
@@ -77,34 +76,3 @@ class ShiftingRegression(Task):
         if self.kind == "gradual":
             return u + np.interp(t, LINE, (0.0, 1.0))[:, None] * (v - u)
         return u + np.sin(2.0 * np.pi * t / PERIOD)[:, None] * v
-
-
-def direction(rng: np.random.Generator, dimension: int) -> Floats:
-    """Draw a vector of length 1, uniformly on the sphere."""
-    draw = rng.standard_normal(dimension)
-    result: Floats = draw / np.linalg.norm(draw)
-    return result
-
-
-def descent(
-    x: Floats,
-    y: Floats,
-    steps: Floats,
-    slope: Callable[[float, float], float],
-    start: Floats | None = None,
-) -> Floats:
-    """Return the weights w_1 = `start`, w_2, ..., w_T of descent with any steps; `start` may be 0.
-
-        w_{t+1} = w_t − steps_t slope(w_t·x_t, y_t) x_t
-
-    `slope` is the derivative of the loss in the prediction.
-    """
-    weights = np.zeros_like(x)
-    current = np.zeros(x.shape[1]) if start is None else start
-    weights[0] = current
-    for t in range(1, len(x)):
-        row = x[t - 1]
-        step = float(steps[t - 1]) * slope(float(row @ current), float(y[t - 1]))
-        current = current - step * row
-        weights[t] = current
-    return weights
