@@ -3,7 +3,7 @@ BIN := .venv/bin
 KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-compiled test-plain lint paper constants bench docs picture wheel clean
+.PHONY: help demo test test-compiled test-plain lint paper coverage constants bench docs picture wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,6 +54,9 @@ paper: .venv/ready .venv/kernels  ## all of the paper's experiments, to docs/res
 	rm -rf docs/results && mkdir docs/results
 	cp out/paper/results/*.png docs/results/
 	cp out/paper/results.md docs/results.md
+
+coverage: .venv/ready .venv/kernels  ## how often intervals hold, to docs/confidence.md; half an hour
+	$(BIN)/oeuvre coverage --out out/coverage --page docs/confidence.md
 
 constants: .venv/ready .venv/kernels  ## how much our constants matter, from the streams of make paper
 	$(BIN)/python benchmarks/constants.py

@@ -1,5 +1,6 @@
 """Compile the kernels; `pyproject.toml` says everything else."""
 
+import os
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -31,4 +32,4 @@ extensions = cythonize(
 for extension in extensions:
     extension.optional = True  # without a compiler the same lines run as plain Python
 
-setup(ext_modules=extensions)
+setup(ext_modules=extensions, options={"build_ext": {"parallel": os.cpu_count()}})

@@ -26,13 +26,18 @@ ROUNDS, CALLS, PAIRS = 15, 50_000, 200_000
 
 
 class PlainOeuvre:
-    """The same recursion in plain Python, as one would write it by hand: known b and c."""
+    """The same recursions in plain Python, as one would write them by hand: known b and c.
 
-    __slots__ = ("b", "bound", "c", "estimate", "gamma", "n")
+    The estimate and its bound, and what intervals are made of.
+    """
 
     def __init__(self, b: float, c: float) -> None:
         self.b, self.c = b, c
         self.n, self.estimate, self.bound, self.gamma = 0, 0.0, 0.0, 1.0
+        self.tight = self.realised = self.promised = self.share = 0.0
+        self.drop = self.rise = self.reach = 0.0
+        self.change = self.level = self.var_d = self.var_p = self.cov = self.moved = 0.0
+        self.last_change = self.last_estimate = self.surplus = 0.0
 
     def update(self, loss: float, previous: float) -> None:
         """Take one step."""
@@ -54,7 +59,36 @@ class PlainOeuvre:
             gamma = (self.bound - sigma * gap) / whole
             self.bound = b * b * self.bound / whole
         self.gamma = gamma
+        self.note(loss - previous, previous, gamma, sigma)
         self.estimate = loss + (1.0 - gamma) * (self.estimate - previous)
+
+    def note(self, d: float, previous: float, gamma: float, sigma: float) -> None:
+        """Carry what intervals are made of."""
+        keep = 1.0 - gamma
+        kept, move = keep * keep, keep * sigma
+        half = 0.5 * gamma * self.b + move
+        expected = self.change + gamma * self.estimate
+        shock = d - self.change + gamma * (previous - self.estimate)
+        self.tight = kept * self.tight + half * half
+        self.drop = max(keep * self.drop, expected + move)
+        self.rise = max(keep * self.rise, gamma * self.b + move - expected)
+        self.reach = max(keep * self.reach, half)
+        self.realised = kept * self.realised + shock * shock
+        fresh = self.var_d + gamma * (2.0 * self.cov + gamma * self.var_p)
+        self.promised = kept * self.promised + max(0.0, fresh)
+        self.share *= kept
+        pace = self.n**-0.75
+        real = self.moved if self.moved**2 > 1.125 * pace * self.var_d * self.var_p else 0.0
+        self.surplus = kept * self.surplus + max(0.0, min(real, self.var_d))
+        off_d, off_p, left = d - self.change, previous - self.level, 1.0 - pace
+        self.change += pace * off_d
+        self.level += pace * off_p
+        self.var_d = left * (self.var_d + pace * off_d * off_d)
+        self.var_p = left * (self.var_p + pace * off_p * off_p)
+        self.cov = left * (self.cov + pace * off_d * off_p)
+        echo = self.last_change * (previous - self.last_estimate)
+        self.moved += pace * (echo - self.moved)
+        self.last_change, self.last_estimate = off_d, self.estimate
 
     def replay(self, losses: list[float], previous: list[float]) -> list[tuple[float, ...]]:
         """Take many steps and write down the course."""

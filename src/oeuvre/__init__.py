@@ -1,6 +1,6 @@
 """The loss of a model that keeps learning: unbiased, with its variance, in constant time."""
 
-from oeuvre import errors, rates
+from oeuvre import errors, intervals, rates
 from oeuvre.errors import OeuvreError
 from oeuvre.estimators import (
     AdaptiveOeuvre,
@@ -11,6 +11,7 @@ from oeuvre.estimators import (
     ExponentialMovingAverage,
     FadingFactor,
     Oeuvre,
+    Paired,
     Prequential,
     Ranking,
     SlidingWindow,
@@ -20,6 +21,7 @@ from oeuvre.estimators import (
     load,
     save,
 )
+from oeuvre.intervals import Interval
 
 __version__ = "0.1.0"
 
@@ -31,8 +33,10 @@ __all__ = [
     "Estimator",
     "ExponentialMovingAverage",
     "FadingFactor",
+    "Interval",
     "Oeuvre",
     "OeuvreError",
+    "Paired",
     "Prequential",
     "Ranking",
     "SlidingWindow",
@@ -41,6 +45,7 @@ __all__ = [
     "__version__",
     "compare",
     "errors",
+    "intervals",
     "load",
     "rates",
     "save",

@@ -105,7 +105,7 @@ def demo(
         "SW of 100": SlidingWindow(100),
     }
     course: dict[str, list[float]] = {name: [] for name in ("true loss", *estimators)}
-    deviation: list[float] = []
+    ends: list[tuple[float, float]] = []
     console = Console()
     progress = Progress(console=console)
     bar = progress.add_task("learning online", total=steps)
@@ -131,7 +131,8 @@ def demo(
             for name, estimator in estimators.items():
                 estimator.update(step.loss, step.previous)
                 course[name].append(estimator.get())
-            deviation.append(estimators["Adaptive OEUVRE"].variance ** 0.5)
+            interval = estimators["Adaptive OEUVRE"].interval()
+            ends.append((interval.lower, interval.upper))
             if t % 50 == 0 or t == steps:
                 progress.update(bar, completed=t)
                 live.update(Together(table(t), progress))
@@ -141,13 +142,17 @@ def demo(
     figure = figures.against_truth(
         truth,
         course,
-        deviation=deviation,
+        ends=ends,
         burn_in=BURN_IN,
         title=title,
         ylabel="expected squared error",
     )
     figures.save_png(figure, out)
-    console.print(f"\nThe picture is in {out}")
+    console.print(
+        f"\nAdaptive OEUVRE: {course['Adaptive OEUVRE'][-1]:.4f}, from {interval}; "
+        f"the true loss is {truth[-1]:.4f}."
+    )
+    console.print(f"The picture is in {out}")
 
 
 class Group(StrEnum):
@@ -231,6 +236,65 @@ def reproduce(
         count = sum(finding.verdict == verdict for _, finding in verdicts)
         console.print(f"{count:3d} of {len(verdicts)} claims: {verdict}")
     console.print(f"\nClaims, tables and figures are in {folder / 'results.md'}")
+
+
+@app.command()
+def coverage(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few paths, and only tasks that need no data.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Where results go; out/coverage, or out/quick-coverage."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, exists=True, help="A page to write tables and figures into."),
+    ] = None,
+) -> None:
+    """Simulate how often intervals hold, and how wide they are, on learners of known loss.
+
+    A run that was stopped goes on where it was.
+    """
+    with needing("The study of coverage", "paper"):
+        from oeuvre.experiments import confidence
+        from oeuvre.experiments.coverage import FULL, QUICK, Coverage
+    folder = out or Path("out/quick-coverage" if quick else "out/coverage")
+    study = Coverage(folder / "parts", **(QUICK if quick else FULL))
+    study.prepare()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as Ctrl-C does
+    console = Console()
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with (
+            Progress(*columns, console=console) as progress,
+            closing(study.run(jobs or -1)) as done,
+        ):
+            bar = progress.add_task("simulating", total=len(study.parts))
+            for part in done:
+                progress.update(bar, advance=1, description=part.task.name)
+            progress.update(bar, description="all paths done")
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    results = study.results()
+    written = confidence.conclude(results, folder, page)
+    for title, rows, shown in (
+        ("Missed at 95 %, and half-widths", confidence.bounded_rows(results), (0, 1, 3, 5, 6)),
+        ("How often intervals of 95 % held", confidence.board_rows(results), (0, 1, 2, 3, 4)),
+    ):
+        table = Table(title=title, title_justify="left")
+        for name in (rows[0][column] for column in shown):
+            table.add_column(name)
+        for row in rows[1:]:
+            table.add_row(*(row[column].partition(" ±")[0] for column in shown))
+        console.print(table)
+    console.print(f"\nTables and figures are in {written}")
 
 
 def main() -> None:

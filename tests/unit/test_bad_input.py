@@ -202,13 +202,16 @@ def test_a_detector_is_not_given_what_it_would_square_beyond_a_float() -> None:
 
 def test_a_step_of_a_settled_estimator_that_overflows_is_refused() -> None:
     for est in (Oeuvre(b=1.0, c=1.0), Oeuvre(b=1.0, c=1.0, gamma=0.1)):
-        est.update(1.7e308)
-        before = est.to_dict()
-        with pytest.raises(InvalidLoss, match="within the range of a float"):
-            est.update(1.7e308, -1.7e308)
-        with pytest.raises(InvalidLoss, match="within the range of a float"):
-            est.replay([1.7e308], [-1.7e308])
-        assert est.to_dict() == before
+        for steps in (0, 1, 2, 3):
+            before = est.to_dict()
+            for loss, previous in ((1.7e308, -1.7e308), (1e160, 1e160), (1e160, 0.0)):
+                with pytest.raises(InvalidLoss, match="within the range of a float"):
+                    est.update(loss, previous)
+                with pytest.raises(InvalidLoss, match="within the range of a float"):
+                    est.replay([1.0, loss], [1.0, previous])
+            assert est.n == steps
+            assert est.to_dict() == before
+            est.update(1e150, 1e150)
     rising = Oeuvre(b=1e100, c=1e100, gamma=0.1)
     rising.update(1.0)
     before = rising.to_dict()

@@ -24,7 +24,7 @@ def test_figure_shows_the_truth_and_each_estimate(tmp_path: Path) -> None:
     figure = figures.against_truth(
         truth,
         {"ours": truth + 0.01, "other": truth - 0.1},
-        deviation=np.full(50, 0.2),
+        ends=np.transpose((truth - 0.19, truth + 0.21)),
         burn_in=10,
         title="A title",
     )

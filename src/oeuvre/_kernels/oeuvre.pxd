@@ -2,7 +2,7 @@ cimport cython
 from libc cimport math
 
 from oeuvre._kernels.checks cimport as_loss, as_previous, as_rate, overflow
-from oeuvre._kernels.core cimport Core
+from oeuvre._kernels.evidence cimport EvidenceCore
 
 cdef int OPTIMAL, HARMONIC, SIGMA, CONSTANT
 cdef double START_B, START_C, FLOOR, SMALL
@@ -40,18 +40,20 @@ cpdef (double, double) add_moment(
 cdef double quick(object value, str name) except? -1.0
 
 
-cdef class OeuvreCore(Core):
-    cdef public object _schedule
+cdef class OeuvreCore(EvidenceCore):
+    cdef public object _schedule, _planned
     cdef public double _power, _value, _known_b, _known_c
     cdef public int _mode
     cdef public long long _burn_in, _values, _folds
-    cdef public double _gamma, _bound, _retained, _b, _c
+    cdef public double _bound, _retained, _b, _c
     cdef public double _mass, _change_mean, _change_spread, _loss_mean, _loss_spread
     cdef public double _p, _q, _r
 
     cdef double _rate_now(self, object rate) except? -1.0
 
-    @cython.locals(scale=double, gamma=double, bound=double, estimate=double)
+    @cython.locals(
+        scale=double, sigma=double, gamma=double, bound=double, estimate=double
+    )
     cdef int _advance(
         self, double loss, double previous, double rate, double size
     ) except -1
@@ -65,12 +67,12 @@ cdef class OeuvreCore(Core):
         self, double loss, double previous, double rate, double size
     ) except -1
 
-    cdef void _keep(self, double estimate, double bound, double gamma) noexcept
+    cdef void _keep(self, double estimate, double bound) noexcept
 
-    @cython.locals(
-        i=Py_ssize_t, steps=Py_ssize_t, n=cython.longlong, folds=cython.longlong, value=double,
-        bound=double, gamma=double, retained=double, rate=double, scale=double,
-    )
+    @cython.locals(_=cython.longlong)
+    cpdef _run_ahead(self, long long steps, double size)
+
+    @cython.locals(i=Py_ssize_t, rate=double)
     cpdef _replay(
         self, const double[::1] losses, const double[::1] previous, const double[::1] rates,
         const double[::1] sizes, double[::1] estimate, double[::1] variance, double[::1] weight,

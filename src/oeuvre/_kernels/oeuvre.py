@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oeuvre._kernels.checks import as_loss, as_previous, as_rate, overflow
-from oeuvre._kernels.core import Core
+from oeuvre._kernels.evidence import EvidenceCore
 
 __all__ = [
     "WEIGHTS",
@@ -164,7 +164,7 @@ def quick(value: Any, name: str) -> float:
     return as_loss(value, name)
 
 
-class OeuvreCore(Core):
+class OeuvreCore(EvidenceCore):
     """One stream's state and Algorithm 1, which advances it."""
 
     __slots__ = (
@@ -175,7 +175,6 @@ class OeuvreCore(Core):
         "_change_mean",
         "_change_spread",
         "_folds",
-        "_gamma",
         "_known_b",
         "_known_c",
         "_loss_mean",
@@ -183,6 +182,7 @@ class OeuvreCore(Core):
         "_mass",
         "_mode",
         "_p",
+        "_planned",
         "_power",
         "_q",
         "_r",
@@ -193,6 +193,7 @@ class OeuvreCore(Core):
     )
 
     _schedule: Callable[[int], float] | None
+    _planned: Any
 
     def _configure(
         self,
@@ -216,12 +217,13 @@ class OeuvreCore(Core):
         self._known_b = b
         self._known_c = c
         self._burn_in = burn_in
+        self._planned = None
 
     def _clear(self) -> None:
         """Go back to before the first step."""
         self._n = 0
         self._estimate = 0.0
-        self._gamma = 0.0
+        self._clear_evidence()
         self._bound = 0.0
         self._retained = 1.0
         self._folds = 0
@@ -249,11 +251,13 @@ class OeuvreCore(Core):
         """Take step t of Algorithm 1; the arguments are finite. All of the state moves, or none."""
         if settled(self._n, self._burn_in, self._mode, self._values):
             scale = batch_scale(size)
-            gamma, bound = optimal_step(self._bound, self._c * rate * scale, self._b * scale)
+            sigma = self._c * rate
+            gamma, bound = optimal_step(self._bound, sigma * scale, self._b * scale)
             estimate = combine(loss, previous, self._estimate, gamma)
             if not math.isfinite(estimate):
                 raise overflow(loss, previous, rate)
-            self._keep(estimate, bound, gamma)
+            self._note(loss, previous, gamma, sigma, self._b, size)
+            self._keep(estimate, bound)
         else:
             self._advance_unsettled(loss, previous, rate, size)
 
@@ -312,6 +316,7 @@ class OeuvreCore(Core):
             and math.isfinite(loss_spread)
         ):
             raise overflow(loss, previous, rate)
+        self._note(loss, previous, gamma, sigma / scale, self._b, size)
 
         if burning:
             self._values = values
@@ -325,14 +330,13 @@ class OeuvreCore(Core):
         self._p = p
         self._q = q
         self._r = r
-        self._keep(estimate, bound, gamma)
+        self._keep(estimate, bound)
 
-    def _keep(self, estimate: float, bound: float, gamma: float) -> None:
-        """Write down the results of a step."""
-        self._retained, self._folds = retain(self._retained, self._folds, gamma)
+    def _keep(self, estimate: float, bound: float) -> None:
+        """Write down the results of a step whose weight is noted."""
+        self._retained, self._folds = retain(self._retained, self._folds, self._gamma)
         self._estimate = estimate
         self._bound = bound
-        self._gamma = gamma
         self._n += 1
 
     def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
@@ -368,6 +372,11 @@ class OeuvreCore(Core):
         """Take one step with checked numbers; a negative rate stands for the own schedule's."""
         self._advance(loss, previous, self._rate_now(None) if rate < 0.0 else rate, size)
 
+    def _run_ahead(self, steps: int, size: float) -> None:
+        """Take steps of the own schedule with losses of 0, for what does not depend on them."""
+        for _ in range(steps):
+            self._advance(0.0, 0.0, self._rate_now(None), size)
+
     def _newest(self) -> float:
         """Return γ_t."""
         return self._gamma
@@ -387,43 +396,9 @@ class OeuvreCore(Core):
         weight: Any,
     ) -> None:
         """Take a step for each entry of checked buffers; `rates` and `sizes` may be None."""
-        i = 0
-        steps = len(losses)
-        while i < steps and not settled(self._n, self._burn_in, self._mode, self._values):
+        for i in range(len(losses)):
             rate = power_rate(self._power, self._n + 1) if rates is None else rates[i]
-            self._advance_unsettled(
-                losses[i], previous[i], rate, 1.0 if sizes is None else sizes[i]
-            )
+            self._advance(losses[i], previous[i], rate, 1.0 if sizes is None else sizes[i])
             estimate[i] = self._estimate
             variance[i] = self._bound
             weight[i] = self._gamma
-            i += 1
-
-        # then as in `_advance`, with the state in local variables
-        n = self._n
-        value = self._estimate
-        bound = self._bound
-        gamma = self._gamma
-        retained = self._retained
-        folds = self._folds
-        rate = scale = 1.0
-        while i < steps:
-            n += 1
-            rate = power_rate(self._power, n) if rates is None else rates[i]
-            if sizes is not None:
-                scale = batch_scale(sizes[i])
-            gamma, bound = optimal_step(bound, self._c * rate * scale, self._b * scale)
-            value = combine(losses[i], previous[i], value, gamma)
-            if not math.isfinite(value):
-                raise overflow(losses[i], previous[i], rate)
-            retained, folds = retain(retained, folds, gamma)
-            estimate[i] = value
-            variance[i] = bound
-            weight[i] = gamma
-            i += 1
-        self._n = n
-        self._estimate = value
-        self._bound = bound
-        self._gamma = gamma
-        self._retained = retained
-        self._folds = folds

@@ -7,6 +7,7 @@ from oeuvre.estimators.comparing import compare
 from oeuvre.estimators.ensemble import Ensemble
 from oeuvre.estimators.files import load, save
 from oeuvre.estimators.oeuvre import Oeuvre
+from oeuvre.estimators.paired import Paired
 from oeuvre.estimators.ranking import Ranking, Standing
 from oeuvre.estimators.windows import Adwin, DriftWindow, SlidingWindow
 
@@ -20,6 +21,7 @@ __all__ = [
     "ExponentialMovingAverage",
     "FadingFactor",
     "Oeuvre",
+    "Paired",
     "Prequential",
     "Ranking",
     "SlidingWindow",

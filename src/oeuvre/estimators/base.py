@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oeuvre._kernels.checks import not_enough_data
-from oeuvre.errors import InvalidLoss, OeuvreError, StateError
+from oeuvre.errors import InvalidLoss, NotAvailable, OeuvreError, StateError
 from oeuvre.estimators.arrays import Floats, check_batch, check_steps
+from oeuvre.intervals import Interval, Side
+from oeuvre.intervals.interval import tail
+from oeuvre.parameters import integer, invalid
 
 __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative", "number"]
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
+
+INTERVALS = ("normal", "conservative", "hoeffding", "anytime", "bernstein")
 
 KINDS: dict[str, type["Estimator"]] = {}
 """Every estimator by its name, as a saved state names it."""
@@ -119,6 +124,67 @@ class Estimator(ABC):
     @abstractmethod
     def effective_n(self) -> float:
         """The number of independent samples that would make a mean as precise."""
+
+    def interval(
+        self,
+        level: Any = 0.95,
+        kind: str = "normal",
+        *,
+        side: Side = "two",
+        horizon: int | None = None,
+        proxy: str = "tight",
+    ) -> Interval:
+        """Return an interval for the expected loss of the current model.
+
+        Each is about its own step. Never intersect intervals of different steps: the loss moves.
+
+        Parameters
+        ----------
+        level
+            How often the interval is to hold, between 0 and 1.
+        kind
+            "normal": from the central limit theorem, with the variance that was seen. `Oeuvre` has
+            "conservative", the same with the bound V↑_t, and, for losses in [0, b] and a learner
+            whose `b` and `c` are given, "hoeffding", "anytime" and "bernstein", which hold for
+            every number of steps.
+        side
+            "two"; or "lower" or "upper" for that end alone, the other one infinite.
+        horizon
+            For "anytime", and for "bernstein" if it is to hold at all steps at once: the step at
+            which it is to be narrowest. It must be the same at every step.
+        proxy
+            For "hoeffding" and "anytime": "tight", or the wider "paper".
+
+        Returns
+        -------
+        Interval
+            Infinite where nothing is known yet.
+        """
+        tail("interval", level, side)
+        if kind not in INTERVALS:
+            raise invalid("interval", "kind", "one of " + ", ".join(map(repr, INTERVALS)), kind)
+        if proxy not in ("tight", "paper"):
+            raise invalid("interval", "proxy", "'tight' or 'paper'", proxy)
+        if horizon is not None:
+            if kind not in ("anytime", "bernstein"):
+                raise invalid("interval", "horizon", f"None for the kind {kind!r}", horizon)
+            horizon = integer("interval", "horizon", horizon, 1)
+        elif kind == "anytime":
+            raise invalid("interval", "horizon", "given for the kind 'anytime'", None)
+        return self._interval(float(level), kind, side, horizon, proxy)
+
+    def _normal_variance(self) -> float:
+        """Return the variance that the central limit theorem is given; infinite without data."""
+        return self.variance
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        """Make an interval from checked arguments, or say why there is none."""
+        raise NotAvailable(
+            f"{type(self).__name__} averages the losses of past models, so it has no interval for "
+            "the loss of the current one. Oeuvre, AdaptiveOeuvre and Ensemble have."
+        )
 
     @abstractmethod
     def reset(self) -> None:
@@ -278,8 +344,15 @@ class Estimator(ABC):
             for migrate in found._migrations[version - 1 :]:
                 params, state = migrate(dict(params), dict(state))
             estimator = found(**found._decode_params(params))
-        except (OeuvreError, TypeError, LookupError, AttributeError) as error:
-            raise StateError(f"The 'params' of this saved {kind} do not fit: {error}") from error
+        except (
+            OeuvreError,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+        ) as error:
+            raise StateError(f"The entries of this saved {kind} do not fit: {error}") from error
         if set(state) != set(found._fields):
             raise StateError(f"The 'state' of a saved {kind} must have {sorted(found._fields)}.")
         for name, good in found._fields.items():

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from oeuvre import intervals
 from oeuvre._kernels.adaptive import AdaptiveCore
 from oeuvre._kernels.ensemble import EnsembleCore
 from oeuvre.errors import NotAvailable, OeuvreError, StateError
@@ -15,6 +16,7 @@ from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, numb
 from oeuvre.estimators.oeuvre import Oeuvre
 from oeuvre.estimators.ranking import BATCHES, Ranking, rank
 from oeuvre.estimators.windows import SlidingWindow
+from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Ensemble", "default_bank"]
@@ -233,6 +235,23 @@ class Ensemble(EnsembleCore, Estimator):
         self._check_started()
         members = zip(self._weights, self._members, strict=True)
         return float(sum(weight / member.effective_n**0.5 for weight, member in members)) ** -2
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        if kind != "normal":
+            raise NotAvailable(
+                "Ensemble takes its weights from the losses, so it has no interval of kind "
+                f"{kind!r}. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
+            )
+        self._check_started()
+        if self._anchor is None or self._anchor._two_gain:
+            raise NotAvailable(
+                "This Ensemble has no AdaptiveOeuvre with one gain among its members, so it has no "
+                "interval."
+            )
+        made = intervals.normal(self._anchor._estimate, self._anchor._plug_in(), level, side=side)
+        return Interval(min(made.lower, self._estimate), max(made.upper, self._estimate), level)
 
     def _get_state(self) -> dict[str, Any]:
         state = {name: getattr(self, "_" + name) for name in self._fields}

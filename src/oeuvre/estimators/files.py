@@ -8,14 +8,15 @@ import os
 from oeuvre import atomic
 from oeuvre.errors import InvalidParameter, StateError
 from oeuvre.estimators.base import Estimator
+from oeuvre.estimators.paired import Paired
 
 __all__ = ["load", "save"]
 
 FORMAT = "oeuvre"
 
 
-def save(obj: Estimator, path: str | os.PathLike[str]) -> None:
-    """Write an estimator to a JSON file, whole or not at all.
+def save(obj: Estimator | Paired, path: str | os.PathLike[str]) -> None:
+    """Write an estimator, or a pair of them, to a JSON file, whole or not at all.
 
     Raises NotSerializable if the estimator holds code (a function as a rate, a River detector).
 
@@ -31,15 +32,16 @@ def save(obj: Estimator, path: str | os.PathLike[str]) -> None:
     """
     import json
 
-    if not isinstance(obj, Estimator):
+    if not isinstance(obj, Estimator | Paired):
         raise InvalidParameter(
-            f"The 'obj' parameter of save must be an estimator. Got {obj!r:.80} instead."
+            "The 'obj' parameter of save must be an estimator or a Paired. "
+            f"Got {obj!r:.80} instead."
         )
     text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
     atomic.write_bytes(path, text.encode() + b"\n")
 
 
-def load(path: str | os.PathLike[str]) -> Estimator:
+def load(path: str | os.PathLike[str]) -> Estimator | Paired:
     """Read what `save` wrote, with this version of the library or an older one.
 
     Raises StateError if the file is torn, foreign or of a newer version.
@@ -53,4 +55,6 @@ def load(path: str | os.PathLike[str]) -> Estimator:
         raise StateError(f"{os.fspath(path)!r} must be a whole JSON file: {error}") from None
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise StateError(f"{os.fspath(path)!r} must be a file that oeuvre.save wrote.")
+    if document.get("kind") == "Paired":
+        return Paired.from_dict(document)
     return Estimator.from_dict(document)

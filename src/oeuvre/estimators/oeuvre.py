@@ -7,15 +7,52 @@ from typing import Any
 
 import numpy as np
 
-from oeuvre import rates
+from oeuvre import intervals, rates
 from oeuvre._kernels.checks import to_float
 from oeuvre._kernels.oeuvre import OeuvreCore
-from oeuvre.errors import NotSerializable
+from oeuvre.errors import NotAvailable, NotSerializable
 from oeuvre.estimators.arrays import Floats
 from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, number
+from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Oeuvre"]
+
+
+def begin_evidence(
+    params: dict[str, Any], state: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a state from before there were intervals what they are made of.
+
+    What its steps have shown is lost, and the sizes of their batches, so the widest that fits any
+    stands in for it. A loss in [0, b] changes by at most b, so no u_t is farther than 2b from a
+    sane guess, and n of them add up to at most 4nb². The proxy W_t is at most V↑_t. The moments
+    are those that keep the variance at V↑_t.
+    """
+    n, bound, gamma, farthest = state["n"], state["bound"], state["gamma"], 2.0 * state["b"]
+    begun = {
+        "batch": 1.0,
+        "segments": min(1, n),
+        "realised": 0.0,
+        "promised": bound,
+        "surplus": 0.0,
+        "opening": n * farthest * farthest,
+        "share": 1e-50,  # there, and too small to count: `promised` has it all
+        "tight": bound,
+        "drop": farthest,
+        "rise": farthest,
+        "reach": farthest,
+        "pace": max(1, n - n % 32) ** -0.75,
+        "change": 0.0,
+        "level": state["estimate"],
+        "var_d": 2.0 * gamma * bound,
+        "var_p": 0.0,
+        "cov": 0.0,
+        "moved": 0.0,
+        "last_change": 0.0,
+        "last_estimate": 0.0,
+    }
+    return params, {**state, **begun}
 
 
 class Oeuvre(OeuvreCore, Estimator):
@@ -102,7 +139,28 @@ class Oeuvre(OeuvreCore, Estimator):
         "p": nonnegative,
         "q": nonnegative,
         "r": nonnegative,
+        "batch": nonnegative,
+        "segments": count,
+        "realised": nonnegative,
+        "promised": nonnegative,
+        "surplus": nonnegative,
+        "opening": nonnegative,
+        "share": fraction,
+        "tight": nonnegative,
+        "drop": nonnegative,
+        "rise": nonnegative,
+        "reach": nonnegative,
+        "pace": fraction,
+        "change": number,
+        "level": number,
+        "var_d": nonnegative,
+        "var_p": nonnegative,
+        "cov": number,
+        "moved": number,
+        "last_change": number,
+        "last_estimate": number,
     }
+    _migrations = (begin_evidence,)
 
     def __init__(
         self,
@@ -179,6 +237,60 @@ class Oeuvre(OeuvreCore, Estimator):
         """Log Γ_t: Γ_t = Π(1 − γ_i), the share of the first loss since γ was last 1."""
         self._check_started()
         return self._log_retained()
+
+    def _normal_variance(self) -> float:
+        return self._plug_in() if self._n > 2 else math.inf
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        known = self._burn_in == 0
+        if not known and kind in ("hoeffding", "anytime", "bernstein"):
+            raise NotAvailable(
+                f"An interval of kind {kind!r} needs 'b' and 'c' to be given to Oeuvre, as bounds "
+                "on the loss and on its change in a step: estimated ones bound nothing."
+            )
+        self._check_started()
+        estimate, paper = self._estimate, proxy == "paper"
+        if kind == "normal":
+            return intervals.normal(estimate, self._normal_variance(), level, side=side)
+        if kind == "conservative":
+            variance = self._bound if known or self._n >= self._burn_in else math.inf
+            return intervals.normal(estimate, variance, level, side=side)
+        spread = self._bound if paper else self._tight
+        if kind == "hoeffding":
+            return intervals.hoeffding(estimate, spread, level, side=side)
+        seen = (self._realised + self._opening, self._drop, self._rise)
+        if horizon is None:
+            return intervals.bernstein(estimate, *seen, self._reach, level, side=side)
+
+        # for all steps at once: the first segment that has a second step gets all of the confidence
+        if self._segments > 1:
+            return Interval(-math.inf, math.inf, level)
+        plan = self._plan(horizon)
+        ratio = self._log_retained() - plan._log_retained()
+        if kind == "anytime":
+            final = plan._bound if paper else plan._tight
+            made = intervals.anytime(estimate, spread, final, ratio, level, side=side)
+        else:
+            made = intervals.bernstein(
+                estimate, *seen, plan._reach, level, side=side, log_ratio=ratio
+            )
+        if self._gamma < 1.0:
+            return made
+        # a first step may be the only one of its segment: what is sure costs no confidence
+        lower, upper = min(made.lower, estimate - self._b), max(made.upper, estimate + self._b)
+        return Interval(lower, upper, level)
+
+    def _plan(self, horizon: int) -> "Oeuvre":
+        """Return an estimator after `horizon` steps, which is known before the first of them."""
+        wanted = horizon, self._batch
+        if self._planned is None or self._planned[0] != wanted:
+            ahead = self.clone()
+            ahead._run_ahead(horizon, self._batch)
+            self._planned = wanted, ahead
+        plan: Oeuvre = self._planned[1]
+        return plan
 
     def _rates_ahead(self, steps: int) -> Floats | None:
         if self._schedule is None:

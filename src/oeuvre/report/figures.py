@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from oeuvre import atomic
 
-__all__ = ["Panel", "against_truth", "bars", "lines", "over_time", "save", "save_png"]
+__all__ = ["Panel", "against_truth", "bars", "dots", "lines", "over_time", "save", "save_png"]
 
 COLOURS = (
     *("#c2410c", "#94a3b8", "#0e7490", "#7c3aed", "#4d7c0f", "#1e3a8a"),
@@ -55,35 +55,34 @@ def against_truth(
     truth: ArrayLike,
     estimates: Mapping[str, ArrayLike],
     *,
-    deviation: ArrayLike,
+    ends: ArrayLike,
     burn_in: int,
     title: str,
     ylabel: str = "loss",
 ) -> Figure:
     """Draw the true loss and estimates of it over time.
 
-    The first estimate is on top, with its standard `deviation` as a band from the end of the
-    burn-in on, which is shaded: the paper's estimator has one.
+    The first estimate is on top, with its interval of 95 %, the pairs of `ends`, as a band from the
+    end of the burn-in on, which is shaded: the paper's estimator has one.
     """
     true = np.asarray(truth)
     steps = np.arange(1, len(true) + 1)
     first, *_ = estimates
-    centre, width = (np.asarray(x)[burn_in:] for x in (estimates[first], deviation))
+    lower, upper = np.asarray(ends)[burn_in:].T
     figure = Figure(figsize=(9.0, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     for depth, (name, values) in enumerate(estimates.items()):
         thick = 1.8 if depth == 0 else 1.0
         colour = COLOURS[style_of(name, depth)]
         axes.plot(steps, values, color=colour, lw=thick, label=name, zorder=5 - depth / 9)
-    band = f"{first} ± √variance"
     axes.fill_between(
         steps[burn_in:],
-        centre - width,
-        centre + width,
+        lower,
+        upper,
         color=COLOURS[style_of(first, 0)],
         alpha=0.13,
         lw=0,
-        label=band,
+        label=f"{first}, 95 %",
     )
     axes.axvspan(1, burn_in, color="#e5e7eb", lw=0, label="burn-in of OEUVRE")
     axes.plot(steps, true, color="black", lw=1.6, ls=(0, (4, 2)), label="true loss", zorder=6)
@@ -154,6 +153,44 @@ def lines(grid: Sequence[Sequence[Panel]]) -> Figure:
             )
         axes.set_xticks(places, panel.labels)
     _legend(figure, cells[0][0])
+    return figure
+
+
+def dots(
+    labels: Sequence[str],
+    series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    band: tuple[float, float],
+    line: float,
+    xlabel: str,
+) -> Figure:
+    """Draw a row of marks with error bars for each label, beside a line and a band to be in."""
+    figure = Figure(figsize=(7.5, 0.24 * len(labels) + 1.2), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    places = np.arange(len(labels))
+    axes.axvspan(*band, color="#e5e7eb", lw=0)
+    axes.axvline(line, color="black", lw=0.8)
+    for place, (name, (means, errors)) in enumerate(series.items()):
+        style = style_of(name, place)
+        hollow = place == len(series) - 1
+        axes.errorbar(
+            means,
+            places + 0.17 * (place - len(series) / 2),
+            xerr=errors,
+            label=name,
+            color=COLOURS[style],
+            marker=MARKERS[style],
+            mfc="white" if hollow else COLOURS[style],
+            ls="none",
+            ms=4,
+            elinewidth=0.8,
+            capsize=1.5,
+        )
+    axes.set_yticks(places, labels, fontsize=8)
+    axes.invert_yaxis()
+    axes.set(xlabel=xlabel)
+    tidy(axes)
+    _legend(figure, axes)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oeuvre.errors import MissingExtra
+from oeuvre.estimators.arrays import Floats
 from oeuvre.experiments.tasks.base import Stream, Task
 from oeuvre.experiments.tasks.images import images
 
@@ -17,6 +19,7 @@ __all__ = ["NeuralNetwork"]
 TRAIN_BATCH = 128
 PAPER_TRUTH = 1024
 SHARP_EVERY = 10
+POPULATION = 2000
 LEARNING_RATE = 5e-4
 HIDDEN = 128
 SEEDING = threading.Lock()
@@ -53,48 +56,46 @@ class NeuralNetwork(Task):
 
     def make(self, rng: np.random.Generator) -> Stream:
         """Train for the given number of epochs on one thread."""
-        torch = import_torch()
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            return self._train(rng, torch)
-        finally:
-            torch.set_num_threads(threads)
+        with one_thread() as torch:
+            training = Training(torch, self.data, rng)
+            size = len(training.test_y)
+            everything = slice(None)
+            steps: list[tuple[float, float, float, float, float]] = []
+            for rows in self.batches(rng, len(training.train_y)):
+                fresh, others = (
+                    torch.from_numpy(rng.integers(size, size=count))
+                    for count in (self.samples, PAPER_TRUTH)
+                )
+                previous = training.score(fresh)
+                rate = training.step(rows)
+                last = len(steps) + 1
+                sharp = training.score(everything) if last % SHARP_EVERY == 0 else np.nan
+                steps.append((training.score(fresh), previous, training.score(others), rate, sharp))
+            return Stream(*np.array(steps).T)
 
-    def _train(self, rng: np.random.Generator, torch: Any) -> Stream:
-        train_x, train_y, test_x, test_y = map(torch.from_numpy, images(self.data))
-        with SEEDING, torch.random.fork_rng(devices=[]):  # layers draw from a generator of all
-            torch.manual_seed(int(rng.integers(2**31)))
-            first = torch.nn.Linear(train_x.shape[1], HIDDEN)
-            model = torch.nn.Sequential(first, torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 10))
-        entropy = torch.nn.functional.cross_entropy
-        optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
+    def replicas(self, seed: int, count: int) -> list[Stream]:
+        """Train once, and score `count` independent draws of images at each step.
 
-        def score(rows: Any) -> float:
-            with torch.inference_mode():
-                return float(entropy(model(test_x[rows]), test_y[rows]))
-
-        def parameters() -> Any:
-            return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
-
-        everything = slice(None)
-        steps: list[tuple[float, float, float, float, float]] = []
-        now = parameters()
-        for rows in self.batches(rng, len(train_y)):
-            fresh, others = (
-                torch.from_numpy(rng.integers(len(test_y), size=size))
-                for size in (self.samples, PAPER_TRUTH)
-            )
-            previous = score(fresh)
-            optimiser.zero_grad()
-            entropy(model(train_x[rows]), train_y[rows]).backward()
-            optimiser.step()
-            then, now = now, parameters()
-            last = len(steps) + 1
-            sharp = score(everything) if last % SHARP_EVERY == 0 else np.nan
-            rate = float((now - then).abs().max())
-            steps.append((score(fresh), previous, score(others), rate, sharp))
-        return Stream(*np.array(steps).T)
+        They are drawn from the first 2,000 test images, whose mean loss is then the exact truth.
+        """
+        rng = np.random.default_rng(seed)
+        with one_thread() as torch:
+            training = Training(torch, self.data, rng)
+            whole = slice(POPULATION)
+            losses, previous, rates, truth = [], [], [], []
+            before = training.losses(whole)
+            for rows in self.batches(rng, len(training.train_y)):
+                rates.append(training.step(rows))
+                after = training.losses(whole)
+                drawn = rng.integers(len(after), size=(count, self.samples))
+                losses.append(after[drawn].mean(axis=1))
+                previous.append(before[drawn].mean(axis=1))
+                truth.append(after.mean())
+                before = after
+        return [
+            Stream(loss.copy(), last.copy(), np.array(truth), np.array(rates))
+            for loss, last in zip(np.array(losses).T, np.array(previous).T, strict=True)
+        ]
 
     def batches(self, rng: np.random.Generator, rows: int) -> Iterator[NDArray[np.int64]]:
         """Yield the rows of each training batch; every epoch has an order of its own."""
@@ -102,6 +103,58 @@ class NeuralNetwork(Task):
             order = rng.permutation(rows)
             for start in range(0, rows, TRAIN_BATCH):
                 yield order[start : start + TRAIN_BATCH]
+
+
+class Training:
+    """A network, what trains it, and the images."""
+
+    def __init__(self, torch: Any, data: str, rng: np.random.Generator) -> None:
+        self.torch = torch
+        self.train_x, self.train_y, self.test_x, self.test_y = map(torch.from_numpy, images(data))
+        with SEEDING, torch.random.fork_rng(devices=[]):  # layers draw from a generator of all
+            torch.manual_seed(int(rng.integers(2**31)))
+            first = torch.nn.Linear(self.train_x.shape[1], HIDDEN)
+            self.model = torch.nn.Sequential(first, torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 10))
+        self.entropy = torch.nn.functional.cross_entropy
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE)
+        self.now = self.parameters()
+
+    def parameters(self) -> Any:
+        """Return a copy of all parameters as one vector."""
+        vector = self.torch.nn.utils.parameters_to_vector(self.model.parameters())
+        return vector.detach().clone()
+
+    def step(self, rows: NDArray[np.int64]) -> float:
+        """Train on a batch; return the largest absolute entry of the parameters' update."""
+        self.optimiser.zero_grad()
+        self.entropy(self.model(self.train_x[rows]), self.train_y[rows]).backward()
+        self.optimiser.step()
+        then, self.now = self.now, self.parameters()
+        return float((self.now - then).abs().max())
+
+    def score(self, rows: Any) -> float:
+        """Return the mean loss on some test images."""
+        with self.torch.inference_mode():
+            return float(self.entropy(self.model(self.test_x[rows]), self.test_y[rows]))
+
+    def losses(self, rows: slice) -> Floats:
+        """Return the loss on each of some test images."""
+        with self.torch.inference_mode():
+            each = self.entropy(self.model(self.test_x[rows]), self.test_y[rows], reduction="none")
+        result: Floats = each.numpy().astype(np.float64)
+        return result
+
+
+@contextmanager
+def one_thread() -> Iterator[Any]:
+    """Give PyTorch, on one thread: the order of sums is then fixed."""
+    torch = import_torch()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield torch
+    finally:
+        torch.set_num_threads(threads)
 
 
 def import_torch() -> Any:

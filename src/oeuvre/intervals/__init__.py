@@ -1,0 +1,8 @@
+"""Intervals from plain numbers; an estimator's `interval` calls these with what it has carried."""
+
+from oeuvre.intervals.bernstein import bernstein
+from oeuvre.intervals.hoeffding import anytime, hoeffding
+from oeuvre.intervals.interval import Interval, Side
+from oeuvre.intervals.normal import normal
+
+__all__ = ["Interval", "Side", "anytime", "bernstein", "hoeffding", "normal"]
