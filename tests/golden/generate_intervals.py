@@ -158,7 +158,7 @@ class Course:
 def moments(case: dict[str, Any], sizes: list[int], estimates: list[Any]) -> list[dict[str, Any]]:
     """Return the moments before each step, of changes and of losses before.
 
-    "echo" is the mean product of a change with the next look at the loss.
+    "echo" is the mean product of a change with the next one.
     """
     zero = dict.fromkeys(("d", "p", "dd", "pp", "dp", "echo", "pace", "apart"), mpf(0))
     found = [dict(zero), dict(zero)]
@@ -171,9 +171,9 @@ def moments(case: dict[str, Any], sizes: list[int], estimates: list[Any]) -> lis
         for name in ("dd", "pp", "dp"):
             one, two = (({"d": d, "p": p}[key] - old[key]) for key in name)
             new[name] = (1 - pace) * (old[name] + pace * sizes[i] * one * two)
-        echo = old["apart"] * (p - estimates[i - 2]) if i > 1 else mpf(0)
-        new["echo"] = (1 - pace) * old["echo"] + pace * echo
-        found.append({**new, "pace": pace, "apart": d - old["d"] if i > 1 else mpf(0)})
+        apart = d - old["d"] if i > 1 else mpf(0)
+        new["echo"] = (1 - pace) * old["echo"] + pace * old["apart"] * apart
+        found.append({**new, "pace": pace, "apart": apart})
     return found
 
 
@@ -204,11 +204,10 @@ def stream(case: dict[str, Any]) -> list[dict[str, Any]]:
         return max(mpf(0), m["dd"] + 2 * g * m["dp"] + g**2 * m["pp"]) / sizes[i]
 
     def lasting(i: int) -> Any:
-        """Return the part of var(d) that is still there at the next look, if it is clear of 0."""
-        m = past[i]
-        noise = mp.sqrt(m["pace"] / 2 * m["dd"] * m["pp"]) / sizes[i]
-        clear = m["echo"] > mpf("1.5") * noise
-        return min(m["echo"], m["dd"] / sizes[i]) if clear else mpf(0)
+        """Return the part of var(d) that goes on in the next step, if it is clear of 0."""
+        m, most = past[i], past[i]["dd"] / sizes[i]
+        clear = abs(m["echo"]) > 3 * mp.sqrt(m["pace"] / 2) * most
+        return min(abs(m["echo"]), most) if clear else mpf(0)
 
     out = []
     miss = tail(case["level"], "two")

@@ -145,9 +145,13 @@ def test_intervals_of_a_difference_and_a_sum_hold() -> None:
 
 
 def jittering(seed: int, steps: int = 1500) -> tuple[Floats, Floats, Floats]:
-    """Return a loss that jumps up and down by itself at each step, seen through little noise."""
+    """Return a loss that goes up and down by itself, in waves of some steps, under little noise."""
     rng = np.random.default_rng(seed)
-    truth = 1.0 + 0.1 * rng.standard_normal(steps)
+    truth = np.ones(steps)
+    pull = 0.0
+    for t in range(1, steps):  # a spring with friction, pushed at random
+        pull = 0.9 * pull - 0.05 * (truth[t - 1] - 1.0) + 0.02 * rng.standard_normal()
+        truth[t] = truth[t - 1] + pull
     noise = 0.3 * rng.standard_normal(steps)
     own = 0.02 * rng.standard_normal(steps)
     return truth + noise + own, before(truth) + noise, truth

@@ -92,9 +92,7 @@ class Direct:
             for name, product in (("var_d", d * d), ("var_p", p * p), ("cov", d * p)):
                 found[name] += self.sizes[i] * each * product
         found["moved"] = math.fsum(
-            weights[i][0] * self.apart(i - 1) * (self.previous[i] - self.estimate[i - 2])
-            for i in weights
-            if i > 1
+            weights[i][0] * self.apart(i - 1) * self.apart(i) for i in weights if i > 1
         )
         return found
 
@@ -119,11 +117,10 @@ class Direct:
         return float(max(0.0, whole) / self.sizes[i])
 
     def lasting(self, i: int) -> float:
-        """Return the variance of the real changes, if it is 1.5 standard errors away from 0."""
-        m, size = self.moments[i], self.sizes[i]
-        pace = pace_of(i - 1) if i > 1 else 1.0
-        error = math.sqrt(pace / 2 * m["var_d"] / size * m["var_p"] / size)
-        return min(m["moved"], m["var_d"] / size) if m["moved"] > 1.5 * error else 0.0
+        """Return how changes go on in the next step, if that is 3 standard errors away from 0."""
+        m, most = self.moments[i], self.moments[i]["var_d"] / self.sizes[i]
+        error = math.sqrt((pace_of(i - 1) if i > 1 else 1.0) / 2) * most
+        return min(abs(m["moved"]), most) if abs(m["moved"]) > 3.0 * error else 0.0
 
     def at(self, t: int) -> dict[str, float]:
         """Return all of the evidence after step t, counted from 0."""

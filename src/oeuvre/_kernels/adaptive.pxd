@@ -35,7 +35,7 @@ cdef class AdaptiveCore(Core):
     cdef public double _samples, _beta, _gamma, _ratio, _lag, _pace
     cdef public double _change, _level, _var_d, _var_p, _cov, _long_p
     cdef public double _realised, _kept, _up, _down
-    cdef public double _surplus, _moved, _last_change, _last_estimate
+    cdef public double _surplus, _moved, _last_change
 
     cdef void _start(self, double loss, double size) noexcept
 
@@ -47,7 +47,7 @@ cdef class AdaptiveCore(Core):
         down=double, rd=double, rc=double, noise=double, drift=double, z=double, keep=double,
         estimate=double, shock=double, realised=double, change=double, level=double, cov=double, long_p=double,
         pace=double, off_d=double, off_p=double, kept=double, surplus=double,
-        moved=double, echo=double,
+        moved=double,
     )
     cdef int _advance_pair(self, double loss, double previous, double size) except -1
 

@@ -132,7 +132,6 @@ class AdaptiveCore(Core):
         "_kept",
         "_lag",
         "_last_change",
-        "_last_estimate",
         "_level",
         "_long_p",
         "_moved",
@@ -183,7 +182,6 @@ class AdaptiveCore(Core):
         self._surplus = 0.0
         self._moved = 0.0
         self._last_change = 0.0
-        self._last_estimate = 0.0
         self._up = 0.0
         self._down = 0.0
 
@@ -243,8 +241,7 @@ class AdaptiveCore(Core):
         realised = keep * keep * self._realised + shock * shock
 
         surplus = keep * keep * self._surplus
-        if i >= ENOUGH:
-            surplus += lasting(self._moved, var_d, var_p, self._pace, 1.0 / size)
+        surplus += lasting(self._moved, var_d, self._pace, 1.0 / size)
 
         # the moments with this pair
         change = d
@@ -262,8 +259,7 @@ class AdaptiveCore(Core):
             var_p = kept * (self._var_p + pace * size * off_p * off_p)
             cov = kept * (self._cov + pace * size * off_d * off_p)
             long_p = forget(self._long_p, size * off_p * off_p, 1.0 / i)
-            echo = self._last_change * (previous - self._last_estimate)
-            moved = forget(self._moved, echo, pace)
+            moved = forget(self._moved, self._last_change * off_d, pace)
         if not (
             math.isfinite(estimate)
             and math.isfinite(realised)
@@ -285,7 +281,6 @@ class AdaptiveCore(Core):
             self._restarts += 1
         else:
             self._last_change = off_d
-            self._last_estimate = self._estimate
             self._moved = moved
             self._surplus = surplus
             self._estimate = estimate

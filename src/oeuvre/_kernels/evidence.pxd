@@ -9,15 +9,13 @@ cdef int EXACT
 cdef double FORGOTTEN, SURE
 
 @cython.locals(most=double)
-cpdef double lasting(
-    double moved, double var_d, double var_p, double pace, double each
-) noexcept
+cpdef double lasting(double moved, double var_d, double pace, double each) noexcept
 
 
 cdef class EvidenceCore(Core):
     cdef public long long _segments
     cdef public double _gamma, _realised, _promised, _opening, _share, _tight, _drop, _rise, _reach
-    cdef public double _surplus, _moved, _last_change, _last_estimate
+    cdef public double _surplus, _moved, _last_change
     cdef public double _batch, _pace, _change, _level, _var_d, _var_p, _cov
 
     cdef void _clear_evidence(self) noexcept
@@ -25,7 +23,7 @@ cdef class EvidenceCore(Core):
     @cython.locals(
         i=cython.longlong, keep=double, kept=double, move=double, half=double, expected=double,
         shock=double, tight=double, drop=double, rise=double, reach=double, realised=double, promised=double,
-        opening=double, share=double, surplus=double, moved=double, echo=double, fresh=double, change=double, level=double, var_d=double,
+        opening=double, share=double, surplus=double, moved=double, fresh=double, change=double, level=double, var_d=double,
         var_p=double, cov=double, root=double, pace=double, left=double, each=double, weight=double,
         off_d=double, off_p=double,
     )

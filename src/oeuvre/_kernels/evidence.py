@@ -19,21 +19,21 @@ FORGOTTEN = 1e-100
 """A share of the first step below this counts as none: numbers near the least float are slow."""
 
 
-SURE = 1.125
-"""Half the square of how many standard errors a real change must be away from none: 1.5."""
+SURE = 4.5
+"""Half the square of how many standard errors a covariance must be away from 0 to count: 3."""
 
 
-def lasting(moved: float, var_d: float, var_p: float, pace: float, each: float) -> float:
+def lasting(moved: float, var_d: float, pace: float, each: float) -> float:
     """Return how much of the variance of the change d was a real change of the expected loss.
 
-    The loss itself may jump up and down at each step. That is part of d and not an error, and
-    unlike noise it is still there at the next look: p_{t+1} − L_{t−1} is the real change of step t,
-    the error of L_{t−1}, and noise of its own, so its mean product with d_t, `moved`, is the
-    variance of the real change. Where it is not clearly above 0 it counts as 0. `each` is 1/B.
+    The loss itself may jump up and down at each step. That is part of d and not an error of the
+    estimate, which follows it. The noise of d_t and that of d_{t+1} come from different samples, so
+    their covariance, `moved`, is that of two real changes, and the variance of one of them is at
+    least its absolute value. Where it is not clearly away from 0 it counts as 0. `each` is 1/B.
     """
     most = var_d * each
-    if moved > 0.0 and moved * moved > SURE * pace * most * var_p * each:
-        return min(moved, most)
+    if moved * moved > SURE * pace * most * most:
+        return min(abs(moved), most)
     return 0.0
 
 
@@ -65,7 +65,6 @@ class EvidenceCore(Core):
         "_drop",
         "_gamma",
         "_last_change",
-        "_last_estimate",
         "_level",
         "_moved",
         "_opening",
@@ -104,7 +103,6 @@ class EvidenceCore(Core):
         self._cov = 0.0
         self._moved = 0.0
         self._last_change = 0.0
-        self._last_estimate = 0.0
 
     def _note(
         self, loss: float, previous: float, gamma: float, sigma: float, b: float, size: float
@@ -138,9 +136,7 @@ class EvidenceCore(Core):
             realised = kept * self._realised + shock * shock
             fresh = self._var_d + gamma * (2.0 * self._cov + gamma * self._var_p)
             promised = kept * self._promised + max(0.0, fresh) * each
-            surplus = kept * self._surplus + lasting(
-                self._moved, self._var_d, self._var_p, self._pace, each
-            )
+            surplus = kept * self._surplus + lasting(self._moved, self._var_d, self._pace, each)
             opening = share = 0.0
             if self._share > FORGOTTEN:
                 opening = kept * self._opening
@@ -163,8 +159,7 @@ class EvidenceCore(Core):
             var_d = left * (self._var_d + weight * off_d * off_d)
             var_p = left * (self._var_p + weight * off_p * off_p)
             cov = left * (self._cov + weight * off_d * off_p)
-            echo = self._last_change * (previous - self._last_estimate)
-            moved = self._moved + pace * (echo - self._moved)
+            moved = self._moved + pace * (self._last_change * off_d - self._moved)
         elif i == 1:
             change = loss - previous
             level = previous
@@ -193,7 +188,6 @@ class EvidenceCore(Core):
         self._cov = cov
         self._moved = moved
         self._last_change = off_d
-        self._last_estimate = self._estimate
 
     def _plug_in(self) -> float:
         """Return an estimate of the variance: what was promised, the first loss's, less surplus."""

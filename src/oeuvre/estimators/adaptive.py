@@ -20,7 +20,7 @@ def begin_surplus(
     params: dict[str, Any], state: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Give a state from before there were intervals the last things they need, as yet empty."""
-    names = ("surplus", "moved", "last_change", "last_estimate")
+    names = ("surplus", "moved", "last_change")
     return params, {**state, **dict.fromkeys(names, 0.0)}
 
 
@@ -99,7 +99,6 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
         "surplus": nonnegative,
         "moved": number,
         "last_change": number,
-        "last_estimate": number,
         "up": nonnegative,
         "down": nonnegative,
         "restarts": count,
@@ -162,6 +161,10 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
         """The detector at work, if there is one."""
         found: Detector | None = self._detector
         return found
+
+    @property
+    def _has_interval(self) -> bool:  # type: ignore[override]
+        return not self._two_gain
 
     def _normal_variance(self) -> float:
         if self._two_gain:

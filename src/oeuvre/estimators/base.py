@@ -21,6 +21,8 @@ __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
 
+FARTHEST = 10**9
+"""The largest horizon of an interval."""
 INTERVALS = ("normal", "conservative", "hoeffding", "anytime", "bernstein")
 
 KINDS: dict[str, type["Estimator"]] = {}
@@ -75,6 +77,7 @@ class Estimator(ABC):
     _migrations: ClassVar[tuple[Migration, ...]] = ()
     """Entry i turns the saved (params, state) of version i + 1 into those of version i + 2."""
     _has_variance: ClassVar[bool] = False
+    _has_interval: ClassVar[bool] = False
     _needs_previous: ClassVar[bool] = False
 
     _n: int
@@ -169,6 +172,8 @@ class Estimator(ABC):
             if kind not in ("anytime", "bernstein"):
                 raise invalid("interval", "horizon", f"None for the kind {kind!r}", horizon)
             horizon = integer("interval", "horizon", horizon, 1)
+            if horizon > FARTHEST:  # the schedule is run ahead so far
+                raise invalid("interval", "horizon", f"at most {FARTHEST}", horizon)
         elif kind == "anytime":
             raise invalid("interval", "horizon", "given for the kind 'anytime'", None)
         return self._interval(float(level), kind, side, horizon, proxy)

@@ -236,6 +236,10 @@ class Ensemble(EnsembleCore, Estimator):
         members = zip(self._weights, self._members, strict=True)
         return float(sum(weight / member.effective_n**0.5 for weight, member in members)) ** -2
 
+    @property
+    def _has_interval(self) -> bool:  # type: ignore[override]
+        return self._anchor is not None and not self._anchor._two_gain
+
     def _interval(
         self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
     ) -> Interval:
@@ -245,7 +249,7 @@ class Ensemble(EnsembleCore, Estimator):
                 f"{kind!r}. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
             )
         self._check_started()
-        if self._anchor is None or self._anchor._two_gain:
+        if self._anchor is None or not self._has_interval:
             raise NotAvailable(
                 "This Ensemble has no AdaptiveOeuvre with one gain among its members, so it has no "
                 "interval."

@@ -32,7 +32,7 @@ def begin_evidence(
     n, bound, gamma, farthest = state["n"], state["bound"], state["gamma"], 2.0 * state["b"]
     begun = {
         "batch": 1.0,
-        "segments": min(1, n),
+        "segments": 1 if n > 0 and gamma < 1.0 else 0,
         "realised": 0.0,
         "promised": bound,
         "surplus": 0.0,
@@ -50,7 +50,6 @@ def begin_evidence(
         "cov": 0.0,
         "moved": 0.0,
         "last_change": 0.0,
-        "last_estimate": 0.0,
     }
     return params, {**state, **begun}
 
@@ -120,6 +119,7 @@ class Oeuvre(OeuvreCore, Estimator):
     __slots__ = ()
 
     _has_variance = True
+    _has_interval = True
     _needs_previous = True
     _fields = {
         "n": count,
@@ -158,7 +158,6 @@ class Oeuvre(OeuvreCore, Estimator):
         "cov": number,
         "moved": number,
         "last_change": number,
-        "last_estimate": number,
     }
     _migrations = (begin_evidence,)
 
@@ -238,6 +237,10 @@ class Oeuvre(OeuvreCore, Estimator):
         self._check_started()
         return self._log_retained()
 
+    def _has_constants(self) -> bool:
+        """Tell whether b and c have been estimated to the end."""
+        return self._n >= self._burn_in and self._values >= 2
+
     def _normal_variance(self) -> float:
         return self._plug_in() if self._n > 2 else math.inf
 
@@ -255,7 +258,7 @@ class Oeuvre(OeuvreCore, Estimator):
         if kind == "normal":
             return intervals.normal(estimate, self._normal_variance(), level, side=side)
         if kind == "conservative":
-            variance = self._bound if known or self._n >= self._burn_in else math.inf
+            variance = self._bound if known or self._has_constants() else math.inf
             return intervals.normal(estimate, variance, level, side=side)
         spread = self._bound if paper else self._tight
         if kind == "hoeffding":

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from oeuvre import intervals
 from oeuvre._kernels.evidence import PairCore
-from oeuvre.errors import InvalidInput, StateError
+from oeuvre.errors import InvalidInput, InvalidParameter, StateError
 from oeuvre.estimators.base import Estimator, Trajectory, count, nonnegative, number
 from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import invalid
@@ -62,8 +62,8 @@ class Paired(PairCore):
 
     def __init__(self, first: Estimator, second: Estimator) -> None:
         for name, member in (("first", first), ("second", second)):
-            if not (isinstance(member, Estimator) and member._has_variance):
-                wanted = "an estimator of the current loss: Oeuvre, AdaptiveOeuvre or Ensemble"
+            if not (isinstance(member, Estimator) and member._has_interval):
+                wanted = "an estimator that has intervals: Oeuvre, AdaptiveOeuvre() or Ensemble()"
                 raise invalid("Paired", name, wanted, member)
         self._first, self._second = first.clone(), second.clone()
         self._clear()
@@ -86,16 +86,35 @@ class Paired(PairCore):
     @property
     def correlation(self) -> float:
         """The correlation of the errors of both estimates, from −1 to 1; 0 if one never moved."""
-        whole = math.sqrt(self._seen_first) * math.sqrt(self._seen_second)
-        return max(-1.0, min(1.0, self._cross / whole)) if whole > 0.0 else 0.0
+        low, high = sorted((self._seen_first, self._seen_second))
+        if low <= 1e-300 * high:
+            return 0.0
+        return max(-1.0, min(1.0, self._cross / high / math.sqrt(low / high)))
 
     def update(self, losses: Any, previous: Any = (None, None), *, rate: Any = None) -> None:
         """Take one step with one fresh sample; `losses` and `previous` are pairs, first's first."""
-        self._step("update", both("losses", losses), both("previous", previous), rate=rate)
+        self._step("update", losses, previous, rate)
 
     def update_many(self, losses: Any, previous: Any = (None, None), *, rate: Any = None) -> None:
         """Take one step with a batch of fresh samples; each argument is a pair of arrays."""
-        self._step("update_many", both("losses", losses), both("previous", previous), rate=rate)
+        self._step("update_many", losses, previous, rate)
+
+    def _step(self, method: str, losses: Any, previous: Any, rate: Any) -> None:
+        """Let both take a step, or neither."""
+        (loss, other), (prior, last) = both("losses", losses), both("previous", previous)
+        first, second = self._first, self._second
+        started = first.n > 0
+        were = (first.get(), second.get()) if started else (0.0, 0.0)
+        state = first._get_state()
+        getattr(first, method)(loss, prior, rate=rate)
+        try:
+            getattr(second, method)(other, last, rate=rate)
+        except BaseException:
+            first._set_state(state)
+            raise
+        if started:
+            moves = first.get() - were[0], second.get() - were[1]
+            self._join(*moves, first.weight, second.weight)
 
     def replay(
         self,
@@ -106,43 +125,27 @@ class Paired(PairCore):
         sizes: ArrayLike | None = None,
     ) -> tuple[Trajectory, Trajectory]:
         """Take many steps at compiled speed; `losses` and `previous` are pairs of arrays."""
-        given = both("losses", losses), both("previous", previous)
-        one, two = self._step("replay", *given, rates=rates, sizes=sizes)
-        return one, two
-
-    def _step(self, method: str, losses: Any, previous: Any, **options: Any) -> Any:
-        """Let both take their steps, or neither."""
-        members = self._first, self._second
-        before = [member._get_state() for member in members]
-        seen = self._get_state()
-        started = self.n > 0
-        was = [member.get() if started else 0.0 for member in members]
+        (loss, other), (prior, last) = both("losses", losses), both("previous", previous)
+        first, second = self._first, self._second
+        starts = [first.get(), second.get()] if first.n > 0 else []
+        states = first._get_state(), second._get_state()
         try:
-            made = tuple(
-                getattr(member, method)(loss, prior, **options)
-                for member, loss, prior in zip(members, losses, previous, strict=True)
-            )
-            if method != "replay":
-                if started:
-                    moves = (member.get() - last for member, last in zip(members, was, strict=True))
-                    self._join(*moves, *(member.weight for member in members))
-            else:
-                one, two = made
-                if len(one) != len(two):
-                    raise InvalidInput(
-                        "'losses' must be two arrays of one length. "
-                        f"Got {len(one)} and {len(two)} steps instead."
-                    )
-                skip = 0 if started else 1
-                starts = was if started else [one.estimate[0], two.estimate[0]]
-                arrays = (one.estimate, two.estimate, one.weight, two.weight)
-                self._join_many(*starts, *(array[skip:].data for array in arrays))
+            one = first.replay(loss, prior, rates=rates, sizes=sizes)
+            two = second.replay(other, last, rates=rates, sizes=sizes)
+            if len(one) != len(two):
+                raise InvalidInput(
+                    "'losses' must be two arrays of one length. "
+                    f"Got {len(one)} and {len(two)} steps instead."
+                )
         except BaseException:
-            for member, state in zip(members, before, strict=True):
-                member._set_state(state)
-            self._set_state(seen)
+            first._set_state(states[0])
+            second._set_state(states[1])
             raise
-        return made
+        skip = 0 if starts else 1
+        starts = starts or [float(one.estimate[0]), float(two.estimate[0])]
+        arrays = (one.estimate, two.estimate, one.weight, two.weight)
+        self._join_many(*starts, *(array[skip:].data for array in arrays))
+        return one, two
 
     def difference(
         self,
@@ -179,9 +182,11 @@ class Paired(PairCore):
         one = self._first.interval(level, kind, side=side, **options)  # it checks the arguments
         if kind == "normal":
             v, w = self._first._normal_variance(), self._second._normal_variance()
+            low, high = sorted((v, w))
             spread = math.inf
-            if v + w < math.inf:
-                spread = max(0.0, v + w + 2.0 * sign * self.correlation * math.sqrt(v * w))
+            if high < math.inf:
+                shared = high * math.sqrt(low / high) if high > 0.0 else 0.0
+                spread = max(0.0, v + w + 2.0 * sign * self.correlation * shared)
             center = self._first.get() + sign * self._second.get()
             return intervals.normal(center, spread, level, side=side)
         other: Side = side
@@ -238,13 +243,31 @@ class Paired(PairCore):
                 raise StateError(f"{name!r} in this saved Paired cannot be {state[name]!r}.")
         if members[0].n != members[1].n or state["pairs"] != max(0, members[0].n - 1):
             raise StateError("The entries of this saved Paired do not fit each other.")
-        pair = cls(*members)
+        try:
+            pair = cls(*members)
+        except InvalidParameter as error:
+            raise StateError(f"The entries of this saved Paired do not fit: {error}") from error
         pair._first, pair._second = members
         pair._set_state(state)
         return pair
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        members = [(type(m), m._params, m._get_state()) for m in (self._first, self._second)]
+        return _rebuild, (type(self), members, self._get_state())
+
     def __repr__(self) -> str:
         return f"Paired({self._first!r}, {self._second!r})"
+
+
+def _rebuild(
+    kind: type[Paired], members: list[tuple[Any, ...]], state: Mapping[str, Any]
+) -> Paired:  # for pickle and copy
+    first, second = (member(**params) for member, params, _ in members)
+    pair = kind(first, second)
+    for member, (_, _, own) in zip((pair._first, pair._second), members, strict=True):
+        member._set_state(own)
+    pair._set_state(state)
+    return pair
 
 
 def both(name: str, given: Any) -> tuple[Any, Any]:

@@ -63,7 +63,7 @@ def bernstein(
         real("bernstein", name, value, 0.0, math.inf)
         for name, value in (("realised", realised), ("drop", drop), ("rise", rise))
     )
-    reach = real("bernstein", "reach", reach, 0.0, math.inf, open_low=True)
+    reach = real("bernstein", "reach", reach, 1e-300, math.inf)
     if log_ratio is not None:
         log_ratio = real("bernstein", "log_ratio", log_ratio, -math.inf, math.inf)
     least = LEAST * (drop + rise or reach)

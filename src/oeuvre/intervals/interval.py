@@ -40,7 +40,7 @@ class Interval:
     @property
     def center(self) -> float:
         """The middle; infinite for a one-sided interval, NaN if nothing is known."""
-        return self.lower + 0.5 * (self.upper - self.lower)
+        return 0.5 * self.lower + 0.5 * self.upper
 
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
