@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import oeuvre
-from oeuvre.experiments import datasets, paper, tasks
+from oeuvre.experiments import coverage, datasets, paper, tasks
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -71,7 +71,9 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.startswith(("https://", "http://")) or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(("page", "least"), [("paper.md", 30), ("beyond.md", 15)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("paper.md", 30), ("beyond.md", 15), ("confidence.md", 10)]
+)
 def test_names_on_the_pages_about_the_theory_exist(page: str, least: int) -> None:
     text = (ROOT / "docs" / page).read_text()
     found = re.findall(r"`([a-z_/]+\.py)::(\w+)`", text)
@@ -158,6 +160,31 @@ def test_what_the_page_of_results_must_show_of_what_goes_beyond() -> None:
     share = re.search(r"^\| all \| 378 \| (\d+)% \|", page, re.M)
     assert share is not None
     assert int(share[1]) >= 90
+
+
+def test_what_the_study_of_coverage_must_show() -> None:
+    """The README says that intervals hold: the page that `make coverage` writes must say so too."""
+    page = (ROOT / "docs" / "confidence.md").read_text()
+    written = page.partition("<!-- written by make coverage -->")[2]
+    share, other = r" ([\d.]+) ± ([\d.]+) \|", r" [\d.]+ \|"
+    rows = re.findall(r"^\| ([a-z][\w.-]+) \|" + 4 * share + 4 * other + "$", written, re.M)
+    assert [row[0] for row in rows] == [task.name for task in coverage.board_tasks()]
+    for name, *cells in rows:
+        held, errors = [float(x) for x in cells[::2]], [float(x) for x in cells[1::2]]
+        for place in (0, 1):  # OEUVRE and Adaptive; networks a little too often
+            assert 0.93 <= held[place] <= (0.98 if name.startswith("neural") else 0.97)
+            assert errors[place] < 0.01
+        assert held[2] >= 0.93  # Ensemble
+    kinds = re.findall(
+        r"^\| [\w, ]+ \| ([\w, ]+) \| \w+ steps? \| ([\d.]+) ± ([\d.]+) \|(.*)\|$", written, re.M
+    )
+    assert len(kinds) == len(coverage.BOUNDED) * len(coverage.KINDS)
+    assert f"{coverage.FULL['paths']:,} paths" in written
+    for kind, missed, error, widths in kinds:
+        if kind not in ("normal", "conservative"):
+            assert float(missed) <= 0.05 + 2 * float(error)
+        if kind == "bernstein":
+            assert float(widths.split("|")[-1]) <= 0.5
 
 
 def test_every_data_set_is_on_the_page_about_the_reproduction() -> None:
