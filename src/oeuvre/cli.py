@@ -155,6 +155,25 @@ def demo(
     console.print(f"The picture is in {out}")
 
 
+@contextmanager
+def long_work(console: Console) -> Iterator[Progress]:
+    """Show how far work has come; whoever stops it, or whatever kills it, gets one line."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as Ctrl-C does
+    warnings.filterwarnings("ignore", message="You could benefit from adjusting the input task")
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=console) as progress:
+            yield progress
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    except TerminatedWorkerError:
+        console.print("A worker was killed, perhaps for want of memory. Try again with --jobs 1.")
+        raise typer.Exit(1) from None
+
+
 class Group(StrEnum):
     """What can be reproduced."""
 
@@ -195,35 +214,20 @@ def reproduce(
     environment variable OEUVRE_DATA lists, then downloaded.
     """
     with needing("The reproduction", "paper"):
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
         from oeuvre.experiments import reproduce as steps
         from oeuvre.experiments import results, tasks
     folder = out or Path("out/quick" if quick else "out/paper")
     names = [group.value for group in groups or ()] or [*tasks.PAPER, *tasks.BEYOND]
     sweep = steps.prepare(names, folder, seeds=seeds or (2 if quick else 10), quick=quick)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as Ctrl-C does
-    warnings.filterwarnings("ignore", message="You could benefit from adjusting the input task")
     console = Console()
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    try:
-        with (
-            Progress(*columns, console=console) as progress,
-            closing(sweep.run(jobs or -1)) as done,
-        ):
-            bar = progress.add_task("running", total=len(sweep.jobs))
-            for job in done:
-                progress.update(bar, advance=1, description=job.task.name)
-            progress.update(bar, description="all runs done")
-            bar = progress.add_task("judging and drawing", total=None)
-            board = steps.conclude(sweep, folder, jobs or -1)
-            progress.update(bar, total=1, completed=1)
-    except KeyboardInterrupt:
-        console.print("Stopped. The same command goes on from here.")
-        raise typer.Exit(130) from None
-    except TerminatedWorkerError:
-        console.print("A worker was killed, perhaps for want of memory. Try again with --jobs 1.")
-        raise typer.Exit(1) from None
+    with long_work(console) as progress, closing(sweep.run(jobs or -1)) as done:
+        bar = progress.add_task("running", total=len(sweep.jobs))
+        for job in done:
+            progress.update(bar, advance=1, description=job.task.name)
+        progress.update(bar, description="all runs done")
+        bar = progress.add_task("judging and drawing", total=None)
+        board = steps.conclude(sweep, folder, jobs or -1)
+        progress.update(bar, total=1, completed=1)
     verdicts = results.judge(board)
     header, *rows = results.contest(board)
     table = Table(title="RMSE over the best baseline's, mean (worst cell)", title_justify="left")
@@ -267,21 +271,12 @@ def coverage(
     folder = out or Path("out/quick-coverage" if quick else "out/coverage")
     study = Coverage(folder / "parts", **(QUICK if quick else FULL))
     study.prepare()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as Ctrl-C does
     console = Console()
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    try:
-        with (
-            Progress(*columns, console=console) as progress,
-            closing(study.run(jobs or -1)) as done,
-        ):
-            bar = progress.add_task("simulating", total=len(study.parts))
-            for part in done:
-                progress.update(bar, advance=1, description=part.task.name)
-            progress.update(bar, description="all paths done")
-    except KeyboardInterrupt:
-        console.print("Stopped. The same command goes on from here.")
-        raise typer.Exit(130) from None
+    with long_work(console) as progress, closing(study.run(jobs or -1)) as done:
+        bar = progress.add_task("simulating", total=len(study.parts))
+        for part in done:
+            progress.update(bar, advance=1, description=part.task.name)
+        progress.update(bar, description="all paths done")
     results = study.results()
     written = confidence.conclude(results, folder, page)
     for title, rows, shown in (

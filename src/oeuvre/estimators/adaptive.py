@@ -57,7 +57,8 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
     Notes
     -----
     Before two steps have shown both losses, `variance` is infinite. With `two_gain` it is a mean
-    squared error: variance and squared lag.
+    squared error, variance and squared lag, and there is no interval: where the loss itself jumps
+    at each step, the losses do not show how far the estimate is behind.
 
     Examples
     --------
@@ -70,8 +71,8 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
     >>> for t, z in enumerate(stream, start=1):
     ...     est.update((z - model) ** 2, (z - before) ** 2)  # current model, previous model
     ...     before, model = model, model + (z - model) / t   # then learn
-    >>> print(f"{est.get():.4f} ± {est.variance ** 0.5:.4f}")
-    0.0522 ± 0.0427
+    >>> print(f"{est.get():.4f}, from {est.interval()}")
+    0.0522, from 0.01043 to 0.09403 (95 %)
     """
 
     __slots__ = ()

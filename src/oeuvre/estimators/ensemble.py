@@ -85,7 +85,8 @@ class Ensemble(EnsembleCore, Estimator):
 
     where noise is a running, robust level of `horizon` times the blend's squared error (for
     independent data, the variance of a loss), η = 0.2 and α = 0.0002. The estimate is the mean of
-    the members with these weights.
+    the members with these weights. Its interval is that of the first `AdaptiveOeuvre` with one gain,
+    stretched where it has to be to hold the blend.
 
     Parameters
     ----------

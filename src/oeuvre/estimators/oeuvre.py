@@ -77,7 +77,9 @@ class Oeuvre(OeuvreCore, Estimator):
         `oeuvre.rates`, or any function of the step t = 1, 2, ...
     b, c
         The constants, if they are known (both or neither; `c` may be 0: a model that does not
-        move). Otherwise they are estimated from the steps before `burn_in`.
+        move). Otherwise they are estimated from the steps before `burn_in`. Intervals of the kinds
+        "hoeffding", "anytime" and "bernstein" take them at their word: losses lie in [0, b], and on
+        no sample does one step change the loss by more than c r(t).
     burn_in
         The step t0 at which the estimated constants are frozen and the estimate starts anew; at
         least 4. Before it, `variance` means little. Steps whose rate is 0 add nothing to the
@@ -110,6 +112,8 @@ class Oeuvre(OeuvreCore, Estimator):
     Oeuvre(rate='1/t', b=0.25, c=0.25)
     >>> print(f"{est.get():.4f} ± {est.variance ** 0.5:.4f}")
     0.0846 ± 0.1400
+    >>> print(est.interval())
+    0.01207 to 0.1571 (95 %)
 
     References
     ----------
@@ -217,7 +221,8 @@ class Oeuvre(OeuvreCore, Estimator):
     def variance(self) -> float:
         """V↑_t, a bound on the variance of the estimate.
 
-        It is as good as `b` and `c`: before the step `burn_in` they are guesses.
+        It is as good as `b` and `c`: before the step `burn_in` they are guesses. `interval` has a
+        variance of its own, from the losses that were seen.
         """
         self._check_started()
         return self._bound
