@@ -5,7 +5,6 @@ from oeuvre._kernels.checks cimport (
     as_loss, as_previous, as_rate, overflow, too_large_to_square
 )
 from oeuvre._kernels.core cimport Core
-from oeuvre._kernels.evidence cimport lasting
 
 cdef int ENOUGH
 cdef double INFINITE, MEMORY, NEGLIGIBLE, ROUNDING, LARGEST, SLACK, ALARM, CLIP
@@ -35,7 +34,6 @@ cdef class AdaptiveCore(Core):
     cdef public double _samples, _beta, _gamma, _ratio, _lag, _pace
     cdef public double _change, _level, _var_d, _var_p, _cov, _long_p
     cdef public double _realised, _kept, _up, _down
-    cdef public double _surplus, _moved, _last_change
 
     cdef void _start(self, double loss, double size) noexcept
 
@@ -46,15 +44,12 @@ cdef class AdaptiveCore(Core):
         samples=double, beta=double, gamma=double, ratio=double, lag=double, up=double,
         down=double, rd=double, rc=double, noise=double, drift=double, z=double, keep=double,
         estimate=double, shock=double, realised=double, change=double, level=double, cov=double, long_p=double,
-        pace=double, off_d=double, off_p=double, kept=double, surplus=double,
-        moved=double,
+        pace=double, off_d=double, off_p=double, kept=double,
     )
     cdef int _advance_pair(self, double loss, double previous, double size) except -1
 
     @cython.locals(seen=double)
     cpdef double _spread(self) except? -1.0
-
-    cpdef double _plug_in(self) except? -1.0
 
     @cython.locals(cur=double, prev=double)
     cpdef _update_batch(self, object loss, object previous, object rate, double size)

@@ -20,7 +20,6 @@ from oeuvre._kernels.checks import (
     too_large_to_square,
 )
 from oeuvre._kernels.core import Core
-from oeuvre._kernels.evidence import lasting
 
 __all__ = ["AdaptiveCore", "forget", "one_gain", "spread_ratio", "two_gains"]
 
@@ -131,17 +130,14 @@ class AdaptiveCore(Core):
         "_gamma",
         "_kept",
         "_lag",
-        "_last_change",
         "_level",
         "_long_p",
-        "_moved",
         "_pace",
         "_pairs",
         "_ratio",
         "_realised",
         "_restarts",
         "_samples",
-        "_surplus",
         "_two_gain",
         "_up",
         "_var_d",
@@ -179,9 +175,6 @@ class AdaptiveCore(Core):
         self._long_p = 0.0
         self._realised = 0.0
         self._kept = 1.0 / size
-        self._surplus = 0.0
-        self._moved = 0.0
-        self._last_change = 0.0
         self._up = 0.0
         self._down = 0.0
 
@@ -240,14 +233,11 @@ class AdaptiveCore(Core):
         shock = beta * (d - self._change) + gamma * innovation
         realised = keep * keep * self._realised + shock * shock
 
-        surplus = keep * keep * self._surplus
-        surplus += lasting(self._moved, var_d, self._pace, 1.0 / size)
-
         # the moments with this pair
         change = d
         level = previous
         pace = 1.0
-        var_d = var_p = cov = long_p = moved = off_d = 0.0
+        var_d = var_p = cov = long_p = 0.0
         if i > 1:
             pace = math.pow(i, -MEMORY)
             off_d = d - self._change
@@ -259,7 +249,6 @@ class AdaptiveCore(Core):
             var_p = kept * (self._var_p + pace * size * off_p * off_p)
             cov = kept * (self._cov + pace * size * off_d * off_p)
             long_p = forget(self._long_p, size * off_p * off_p, 1.0 / i)
-            moved = forget(self._moved, self._last_change * off_d, pace)
         if not (
             math.isfinite(estimate)
             and math.isfinite(realised)
@@ -280,9 +269,6 @@ class AdaptiveCore(Core):
             self._start(loss, size)
             self._restarts += 1
         else:
-            self._last_change = off_d
-            self._moved = moved
-            self._surplus = surplus
             self._estimate = estimate
             self._beta = beta
             self._gamma = gamma
@@ -312,10 +298,6 @@ class AdaptiveCore(Core):
             return INFINITE
         seen = self._realised + self._kept * self._var_p
         return max(self._ratio * self._var_p, seen) + self._lag * self._lag * self._var_p
-
-    def _plug_in(self) -> float:
-        """Return the variance less what of it was a real change of the loss, not an error."""
-        return max(0.25 * self._spread(), self._spread() - self._surplus)
 
     def update(self, loss: Any, previous: Any = None, *, rate: Any = None) -> None:
         """Take one step with one fresh sample.

@@ -16,14 +16,6 @@ from oeuvre.parameters import boolean, invalid
 __all__ = ["AdaptiveOeuvre"]
 
 
-def begin_surplus(
-    params: dict[str, Any], state: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give a state from before there were intervals the last things they need, as yet empty."""
-    names = ("surplus", "moved", "last_change")
-    return params, {**state, **dict.fromkeys(names, 0.0)}
-
-
 class AdaptiveOeuvre(AdaptiveCore, Estimator):
     """The expected loss of the current model, with weights that need no rate.
 
@@ -97,15 +89,10 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
         "long_p": nonnegative,
         "realised": nonnegative,
         "kept": fraction,
-        "surplus": nonnegative,
-        "moved": number,
-        "last_change": number,
         "up": nonnegative,
         "down": nonnegative,
         "restarts": count,
     }
-
-    _migrations = (begin_surplus,)
 
     def __init__(self, *, two_gain: bool = False, drift: Detector | str | None = None) -> None:
         two_gain = boolean("AdaptiveOeuvre", "two_gain", two_gain)
@@ -173,21 +160,16 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
                 "AdaptiveOeuvre with two_gain=True has no interval: the estimate may lag behind "
                 "the loss by more than the losses show. AdaptiveOeuvre() and Ensemble() have one."
             )
-        return self._plug_in()
+        return self._spread()
 
     def _interval(
         self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
     ) -> Interval:
-        if kind in ("hoeffding", "anytime"):
-            raise NotAvailable(
-                f"AdaptiveOeuvre takes its weights from the losses, and an interval of kind "
-                f"{kind!r} needs weights fixed in advance. Ask for 'normal', or give 'b' and 'c' "
-                "to Oeuvre."
-            )
         if kind != "normal":
             raise NotAvailable(
-                f"AdaptiveOeuvre does not know how far a loss and its change may go, which an "
-                f"interval of kind {kind!r} needs. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
+                f"AdaptiveOeuvre has no interval of kind {kind!r}: its weights come from the "
+                "losses and are not fixed in advance, and it does not know how far a loss and its "
+                "change may go. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
             )
         self._check_started()
         return intervals.normal(self._estimate, self._normal_variance(), level, side=side)

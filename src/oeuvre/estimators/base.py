@@ -21,7 +21,7 @@ __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
 
-FARTHEST = 10**9
+LONGEST = 10**9
 """The largest horizon of an interval."""
 INTERVALS = ("normal", "conservative", "hoeffding", "anytime", "bernstein")
 
@@ -164,16 +164,16 @@ class Estimator(ABC):
             Infinite where nothing is known yet.
         """
         tail("interval", level, side)
-        if kind not in INTERVALS:
+        if not (isinstance(kind, str) and kind in INTERVALS):
             raise invalid("interval", "kind", "one of " + ", ".join(map(repr, INTERVALS)), kind)
-        if proxy not in ("tight", "paper"):
+        if not (isinstance(proxy, str) and proxy in ("tight", "paper")):
             raise invalid("interval", "proxy", "'tight' or 'paper'", proxy)
         if horizon is not None:
             if kind not in ("anytime", "bernstein"):
                 raise invalid("interval", "horizon", f"None for the kind {kind!r}", horizon)
             horizon = integer("interval", "horizon", horizon, 1)
-            if horizon > FARTHEST:  # the schedule is run ahead so far
-                raise invalid("interval", "horizon", f"at most {FARTHEST}", horizon)
+            if horizon > LONGEST:  # the schedule is run ahead so far
+                raise invalid("interval", "horizon", f"at most {LONGEST}", horizon)
         elif kind == "anytime":
             raise invalid("interval", "horizon", "given for the kind 'anytime'", None)
         return self._interval(float(level), kind, side, horizon, proxy)

@@ -85,8 +85,8 @@ class Ensemble(EnsembleCore, Estimator):
 
     where noise is a running, robust level of `horizon` times the blend's squared error (for
     independent data, the variance of a loss), η = 0.2 and α = 0.0002. The estimate is the mean of
-    the members with these weights. Its interval is that of the first `AdaptiveOeuvre` with one gain,
-    stretched where it has to be to hold the blend.
+    the members with these weights. Its interval is that of the first `AdaptiveOeuvre` with one
+    gain, stretched where it has to be to hold the blend.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Ensemble(EnsembleCore, Estimator):
                 "This Ensemble has no AdaptiveOeuvre with one gain among its members, so it has no "
                 "interval."
             )
-        made = intervals.normal(self._anchor._estimate, self._anchor._plug_in(), level, side=side)
+        made = intervals.normal(self._anchor._estimate, self._anchor._spread(), level, side=side)
         return Interval(min(made.lower, self._estimate), max(made.upper, self._estimate), level)
 
     def _get_state(self) -> dict[str, Any]:

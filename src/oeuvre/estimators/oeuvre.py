@@ -18,6 +18,9 @@ from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Oeuvre"]
 
+RANGED = ("hoeffding", "anytime", "bernstein")
+"""The kinds of interval that need bounds on the loss and on its change."""
+
 
 def begin_evidence(
     params: dict[str, Any], state: dict[str, Any]
@@ -25,31 +28,29 @@ def begin_evidence(
     """Give a state from before there were intervals what they are made of.
 
     What its steps have shown is lost, and the sizes of their batches, so the widest that fits any
-    stands in for it. A loss in [0, b] changes by at most b, so no u_t is farther than 2b from a
-    sane guess, and n of them add up to at most 4nb². The proxy W_t is at most V↑_t. The moments
-    are those that keep the variance at V↑_t.
+    stands in for it. A loss in [0, b] changes by at most b, so no u_t is farther than b from the
+    middle of its range, and n of them add up to at most nb². The proxy W_t is at most V↑_t. The
+    moments are those that keep the variance at V↑_t.
     """
-    n, bound, gamma, farthest = state["n"], state["bound"], state["gamma"], 2.0 * state["b"]
+    n, bound, gamma, b = state["n"], state["bound"], state["gamma"], state["b"]
     begun = {
         "batch": 1.0,
-        "segments": 1 if n > 0 and gamma < 1.0 else 0,
+        "started": n if gamma == 1.0 else min(1, n),
+        "outside": 0,
         "realised": 0.0,
         "promised": bound,
-        "surplus": 0.0,
-        "opening": n * farthest * farthest,
+        "opening": n * b * b,
         "share": 1e-50,  # there, and too small to count: `promised` has it all
         "tight": bound,
-        "drop": farthest,
-        "rise": farthest,
-        "reach": farthest,
-        "pace": max(1, n - n % 32) ** -0.75,
+        "drop": b,
+        "rise": b,
+        "reach": b,
+        "pace": max(1, n - n % 32) ** -0.7,
         "change": 0.0,
         "level": state["estimate"],
         "var_d": 2.0 * gamma * bound,
         "var_p": 0.0,
         "cov": 0.0,
-        "moved": 0.0,
-        "last_change": 0.0,
     }
     return params, {**state, **begun}
 
@@ -144,10 +145,10 @@ class Oeuvre(OeuvreCore, Estimator):
         "q": nonnegative,
         "r": nonnegative,
         "batch": nonnegative,
-        "segments": count,
+        "started": count,
+        "outside": count,
         "realised": nonnegative,
         "promised": nonnegative,
-        "surplus": nonnegative,
         "opening": nonnegative,
         "share": fraction,
         "tight": nonnegative,
@@ -160,8 +161,6 @@ class Oeuvre(OeuvreCore, Estimator):
         "var_d": nonnegative,
         "var_p": nonnegative,
         "cov": number,
-        "moved": number,
-        "last_change": number,
     }
     _migrations = (begin_evidence,)
 
@@ -253,12 +252,17 @@ class Oeuvre(OeuvreCore, Estimator):
         self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
     ) -> Interval:
         known = self._burn_in == 0
-        if not known and kind in ("hoeffding", "anytime", "bernstein"):
+        if not known and kind in RANGED:
             raise NotAvailable(
                 f"An interval of kind {kind!r} needs 'b' and 'c' to be given to Oeuvre, as bounds "
                 "on the loss and on its change in a step: estimated ones bound nothing."
             )
         self._check_started()
+        if self._outside and kind in RANGED:
+            raise NotAvailable(
+                f"An interval of kind {kind!r} needs losses in [0, b] that change by at most "
+                f"c r(t) in a step, and those of step {self._outside} are beyond these bounds."
+            )
         estimate, paper = self._estimate, proxy == "paper"
         if kind == "normal":
             return intervals.normal(estimate, self._normal_variance(), level, side=side)
@@ -272,23 +276,16 @@ class Oeuvre(OeuvreCore, Estimator):
         if horizon is None:
             return intervals.bernstein(estimate, *seen, self._reach, level, side=side)
 
-        # for all steps at once: the first segment that has a second step gets all of the confidence
-        if self._segments > 1:
-            return Interval(-math.inf, math.inf, level)
+        # for all steps at once: those since the last start in the plan, known before any loss is
         plan = self._plan(horizon)
+        if self._started != plan._started:
+            half = self._b if self._gamma == 1.0 else math.inf  # one loss is at most b off
+            return intervals.around(estimate, half, half, level, side)
         ratio = self._log_retained() - plan._log_retained()
         if kind == "anytime":
             final = plan._bound if paper else plan._tight
-            made = intervals.anytime(estimate, spread, final, ratio, level, side=side)
-        else:
-            made = intervals.bernstein(
-                estimate, *seen, plan._reach, level, side=side, log_ratio=ratio
-            )
-        if self._gamma < 1.0:
-            return made
-        # a first step may be the only one of its segment: what is sure costs no confidence
-        lower, upper = min(made.lower, estimate - self._b), max(made.upper, estimate + self._b)
-        return Interval(lower, upper, level)
+            return intervals.anytime(estimate, spread, final, ratio, level, side=side)
+        return intervals.bernstein(estimate, *seen, plan._reach, level, side=side, log_ratio=ratio)
 
     def _plan(self, horizon: int) -> "Oeuvre":
         """Return an estimator after `horizon` steps, which is known before the first of them."""

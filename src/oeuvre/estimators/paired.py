@@ -1,37 +1,34 @@
 """Two estimators on the same samples: the sum and the difference of two losses."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from oeuvre import intervals
-from oeuvre._kernels.evidence import PairCore
+from oeuvre._kernels.checks import to_float
 from oeuvre.errors import InvalidInput, InvalidParameter, StateError
-from oeuvre.estimators.base import Estimator, Trajectory, count, nonnegative, number
+from oeuvre.estimators.adaptive import AdaptiveOeuvre
+from oeuvre.estimators.arrays import column, matching
+from oeuvre.estimators.base import Estimator, Trajectory
 from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import invalid
 
 __all__ = ["Paired"]
 
 
-class Paired(PairCore):
-    """Two estimators fed by the same stream, with intervals for their sum and their difference.
+class Paired:
+    """Two estimators fed by the same stream, with intervals for their difference and their sum.
 
     Two models, or two losses of one, scored on the same samples err together, so the difference is
-    known better than each alone. The correlation of the errors comes from the moves of both
-    estimates at each step.
+    known better than each alone. It is a loss like any other: the difference of the current losses
+    and that of the previous ones are a pair, and an `AdaptiveOeuvre` is fed with them, another one
+    with the sums. Their weights suit the difference and the sum.
 
     Parameters
     ----------
     first, second
         An `Oeuvre`, an `AdaptiveOeuvre` or an `Ensemble` each; fresh copies of them are used.
-
-    Notes
-    -----
-    One estimator may be given the differences themselves, `update(loss_a − loss_b, previous_a −
-    previous_b)`; its weights then suit the difference, and its interval is often narrower.
 
     Examples
     --------
@@ -46,75 +43,50 @@ class Paired(PairCore):
     >>> print(pair.first.interval(), pair.second.interval(), sep=", ")
     0.0773 to 0.0907 (95 %), 0.07974 to 0.09596 (95 %)
     >>> print(pair.difference())
-    -0.008917 to 0.001221 (95 %)
+    -0.008944 to 0.001248 (95 %)
     """
 
-    __slots__ = ("_first", "_second")
+    __slots__ = ("_members",)
 
-    _fields = {
-        "pairs": count,
-        "drift_first": number,
-        "drift_second": number,
-        "seen_first": nonnegative,
-        "seen_second": nonnegative,
-        "cross": number,
-    }
+    _names = ("first", "second", "difference", "sum")
 
     def __init__(self, first: Estimator, second: Estimator) -> None:
         for name, member in (("first", first), ("second", second)):
             if not (isinstance(member, Estimator) and member._has_interval):
                 wanted = "an estimator that has intervals: Oeuvre, AdaptiveOeuvre() or Ensemble()"
                 raise invalid("Paired", name, wanted, member)
-        self._first, self._second = first.clone(), second.clone()
-        self._clear()
+        own = AdaptiveOeuvre(), AdaptiveOeuvre()
+        self._members: tuple[Estimator, ...] = (first.clone(), second.clone(), *own)
 
     @property
     def first(self) -> Estimator:
         """The first estimator; to be looked at, not to be fed."""
-        return self._first
+        return self._members[0]
 
     @property
     def second(self) -> Estimator:
         """The second estimator; to be looked at, not to be fed."""
-        return self._second
+        return self._members[1]
 
     @property
     def n(self) -> int:
         """The number of steps taken; a batch is one step."""
-        return self._first.n
-
-    @property
-    def correlation(self) -> float:
-        """The correlation of the errors of both estimates, from −1 to 1; 0 if one never moved."""
-        low, high = sorted((self._seen_first, self._seen_second))
-        if low <= 1e-300 * high:
-            return 0.0
-        return max(-1.0, min(1.0, self._cross / high / math.sqrt(low / high)))
+        return self.first.n
 
     def update(self, losses: Any, previous: Any = (None, None), *, rate: Any = None) -> None:
         """Take one step with one fresh sample; `losses` and `previous` are pairs, first's first."""
-        self._step("update", losses, previous, rate)
+        now, last = both("losses", losses), both("previous", previous)
+        missing = any(each is None for each in last)
+        ways = zip(
+            (*now, *apart_and_together(*map(to_float, now))),
+            (*last, *((None, None) if missing else apart_and_together(*map(to_float, last)))),
+            strict=True,
+        )
+        self._all("update", ways, rate=rate)
 
     def update_many(self, losses: Any, previous: Any = (None, None), *, rate: Any = None) -> None:
         """Take one step with a batch of fresh samples; each argument is a pair of arrays."""
-        self._step("update_many", losses, previous, rate)
-
-    def _step(self, method: str, losses: Any, previous: Any, rate: Any) -> None:
-        """Let both take a step, or neither."""
-        (loss, other), (prior, last) = both("losses", losses), both("previous", previous)
-        first, second = self._first, self._second
-        started = first.n > 0
-        were = (first.get(), second.get()) if started else (0.0, 0.0)
-        state = first._get_state()
-        getattr(first, method)(loss, prior, rate=rate)
-        try:
-            getattr(second, method)(other, last, rate=rate)
-        except BaseException:
-            first._set_state(state)
-            raise
-        if started:
-            moves = first.get() - were[0], second.get() - were[1]
-            self._join(*moves, first.weight, second.weight)
+        self._all("update_many", self._arrays(losses, previous), rate=rate)
 
     def replay(
         self,
@@ -124,28 +96,41 @@ class Paired(PairCore):
         rates: ArrayLike | None = None,
         sizes: ArrayLike | None = None,
     ) -> tuple[Trajectory, Trajectory]:
-        """Take many steps at compiled speed; `losses` and `previous` are pairs of arrays."""
-        (loss, other), (prior, last) = both("losses", losses), both("previous", previous)
-        first, second = self._first, self._second
-        starts = [first.get(), second.get()] if first.n > 0 else []
-        states = first._get_state(), second._get_state()
+        """Take many steps at compiled speed; `losses` and `previous` are pairs of arrays.
+
+        Returns the courses of the first and of the second estimator.
+        """
+        ways = self._arrays(losses, previous)
+        first, second, _, _ = self._all("replay", ways, rates=rates, sizes=sizes)
+        return first, second
+
+    def _arrays(self, losses: Any, previous: Any) -> Iterable[tuple[Any, Any]]:
+        """Return the losses and the previous losses of each member, from pairs of arrays."""
+        columns = []
+        for name, pair in (("losses", losses), ("previous", previous)):
+            one, two = both(name, pair)
+            if one is None or two is None:
+                columns.append((one, two, None, None))
+                continue
+            one, two = column(name, one), column(name, two)
+            matching(name, two, len(one), f"those of the first in {name}")
+            with np.errstate(over="ignore", invalid="ignore"):
+                columns.append((one, two, *apart_and_together(one, two)))
+        return zip(*columns, strict=True)
+
+    def _all(self, method: str, ways: Iterable[tuple[Any, Any]], **options: Any) -> list[Any]:
+        """Let all members take their steps, or none."""
+        before: list[tuple[Estimator, dict[str, Any]]] = []
+        made = []
         try:
-            one = first.replay(loss, prior, rates=rates, sizes=sizes)
-            two = second.replay(other, last, rates=rates, sizes=sizes)
-            if len(one) != len(two):
-                raise InvalidInput(
-                    "'losses' must be two arrays of one length. "
-                    f"Got {len(one)} and {len(two)} steps instead."
-                )
+            for member, (loss, last) in zip(self._members, ways, strict=True):
+                before.append((member, member._get_state()))
+                made.append(getattr(member, method)(loss, last, **options))
         except BaseException:
-            first._set_state(states[0])
-            second._set_state(states[1])
+            for member, state in before:
+                member._set_state(state)
             raise
-        skip = 0 if starts else 1
-        starts = starts or [float(one.estimate[0]), float(two.estimate[0])]
-        arrays = (one.estimate, two.estimate, one.weight, two.weight)
-        self._join_many(*starts, *(array[skip:].data for array in arrays))
-        return one, two
+        return made
 
     def difference(
         self,
@@ -158,10 +143,10 @@ class Paired(PairCore):
     ) -> Interval:
         """Return an interval for the first loss minus the second.
 
-        The arguments are those of an estimator's `interval`. "normal" knows how the errors go
-        together; the other kinds give each loss half of what may be missed, and subtract ends.
+        The arguments are those of an estimator's `interval`. "normal" is about the differences
+        themselves; the other kinds give each loss half of what may be missed, and subtract ends.
         """
-        return self._combine(-1.0, level, kind, side, horizon, proxy)
+        return self._combine(self._members[2], level, kind, side, horizon, proxy)
 
     def sum(
         self,
@@ -173,100 +158,87 @@ class Paired(PairCore):
         proxy: str = "tight",
     ) -> Interval:
         """Return an interval for the sum of both losses; see `difference`."""
-        return self._combine(1.0, level, kind, side, horizon, proxy)
+        return self._combine(self._members[3], level, kind, side, horizon, proxy)
 
     def _combine(
-        self, sign: float, level: Any, kind: str, side: Side, horizon: int | None, proxy: str
+        self,
+        own: Estimator,
+        level: Any,
+        kind: str,
+        side: Side,
+        horizon: int | None,
+        proxy: str,
     ) -> Interval:
         options: dict[str, Any] = {"horizon": horizon, "proxy": proxy}
-        one = self._first.interval(level, kind, side=side, **options)  # it checks the arguments
+        self.first.interval(level, kind, side=side, **options)  # it checks the arguments
         if kind == "normal":
-            v, w = self._first._normal_variance(), self._second._normal_variance()
-            low, high = sorted((v, w))
-            spread = math.inf
-            if high < math.inf:
-                shared = high * math.sqrt(low / high) if high > 0.0 else 0.0
-                spread = max(0.0, v + w + 2.0 * sign * self.correlation * shared)
-            center = self._first.get() + sign * self._second.get()
-            return intervals.normal(center, spread, level, side=side)
-        other: Side = side
-        if sign < 0.0 and side != "two":
-            other = "lower" if side == "upper" else "upper"
-        half = 0.5 + 0.5 * float(level)
-        one = self._first.interval(half, kind, side=side, **options)
-        two = self._second.interval(half, kind, side=other, **options)
-        if sign > 0.0:
-            return Interval(one.lower + two.lower, one.upper + two.upper, float(level))
-        return Interval(one.lower - two.upper, one.upper - two.lower, float(level))
+            return own.interval(level, side=side)
+        level = float(level)
+        half = 0.5 + 0.5 * level
+        one = self.first.interval(half, kind, side=side, **options)
+        if own is self._members[3]:
+            two = self.second.interval(half, kind, side=side, **options)
+            return Interval(one.lower + two.lower, one.upper + two.upper, level)
+        other: dict[str, Side] = {"two": "two", "lower": "upper", "upper": "lower"}
+        two = self.second.interval(half, kind, side=other[side], **options)
+        return Interval(one.lower - two.upper, one.upper - two.lower, level)
 
     def reset(self) -> None:
         """Forget everything but the parameters."""
-        self._first.reset()
-        self._second.reset()
-        self._clear()
+        for member in self._members:
+            member.reset()
 
     def clone(self) -> Self:
         """Return a fresh pair with the same parameters."""
-        return type(self)(self._first, self._second)
-
-    def _get_state(self) -> dict[str, Any]:
-        return {name: getattr(self, "_" + name) for name in self._fields}
-
-    def _set_state(self, state: Mapping[str, Any]) -> None:
-        for name in self._fields:
-            setattr(self, "_" + name, state[name])
+        return type(self)(self.first, self.second)
 
     def to_dict(self) -> dict[str, Any]:
         """Return parameters and state as plain data, fit for JSON."""
+        members = zip(self._names, self._members, strict=True)
         return {
             "kind": "Paired",
             "version": 1,
-            "first": self._first.to_dict(),
-            "second": self._second.to_dict(),
-            "state": self._get_state(),
+            **{name: member.to_dict() for name, member in members},
         }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Build a pair from what `to_dict` gave; raise StateError if it is torn or foreign."""
-        keys = {"kind", "version", "first", "second", "state"}
+        keys = {"kind", "version", *cls._names}
         if not isinstance(document, Mapping) or set(document) != keys:
             raise StateError(f"A saved Paired must be a mapping with the keys {sorted(keys)}.")
         if document["kind"] != "Paired" or document["version"] != 1:
             raise StateError("A saved Paired must be of version 1, of this version of oeuvre.")
-        members = [Estimator.from_dict(document[name]) for name in ("first", "second")]
-        state = document["state"]
-        if not isinstance(state, dict) or set(state) != set(cls._fields):
-            raise StateError(f"The 'state' of a saved Paired must have {sorted(cls._fields)}.")
-        for name, good in cls._fields.items():
-            if not good(state[name]):
-                raise StateError(f"{name!r} in this saved Paired cannot be {state[name]!r}.")
-        if members[0].n != members[1].n or state["pairs"] != max(0, members[0].n - 1):
-            raise StateError("The entries of this saved Paired do not fit each other.")
+        members = tuple(Estimator.from_dict(document[name]) for name in cls._names)
         try:
-            pair = cls(*members)
+            pair = cls(members[0], members[1])
         except InvalidParameter as error:
             raise StateError(f"The entries of this saved Paired do not fit: {error}") from error
-        pair._first, pair._second = members
-        pair._set_state(state)
-        return pair
+        return pair._with(members)
+
+    def _with(self, members: tuple[Estimator, ...]) -> Self:
+        """Put other members into the places of the own ones, or raise StateError."""
+        if len({member.n for member in members}) > 1 or any(
+            repr(new) != repr(old) for new, old in zip(members, self._members, strict=True)
+        ):
+            raise StateError("The entries of this saved Paired do not fit each other.")
+        self._members = members
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        members = [(type(m), m._params, m._get_state()) for m in (self._first, self._second)]
-        return _rebuild, (type(self), members, self._get_state())
+        states = [member._get_state() for member in self._members]
+        return _rebuild, (type(self), self.first.clone(), self.second.clone(), states)
 
     def __repr__(self) -> str:
-        return f"Paired({self._first!r}, {self._second!r})"
+        return f"Paired({self.first!r}, {self.second!r})"
 
 
 def _rebuild(
-    kind: type[Paired], members: list[tuple[Any, ...]], state: Mapping[str, Any]
+    kind: type[Paired], first: Estimator, second: Estimator, states: list[dict[str, Any]]
 ) -> Paired:  # for pickle and copy
-    first, second = (member(**params) for member, params, _ in members)
     pair = kind(first, second)
-    for member, (_, _, own) in zip((pair._first, pair._second), members, strict=True):
-        member._set_state(own)
-    pair._set_state(state)
+    for member, state in zip(pair._members, states, strict=True):
+        member._set_state(state)
     return pair
 
 
@@ -279,3 +251,8 @@ def both(name: str, given: Any) -> tuple[Any, Any]:
             f"{name!r} must be a pair, one for each estimator. Got {given!r:.80} instead."
         ) from None
     return first, second
+
+
+def apart_and_together(one: Any, two: Any) -> tuple[Any, Any]:
+    """Return difference and sum."""
+    return one - two, one + two

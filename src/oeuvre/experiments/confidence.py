@@ -26,11 +26,15 @@ MARKS = ("<!-- written by make coverage -->", "<!-- end of what make coverage wr
 def summary(results: pl.DataFrame) -> pl.DataFrame:
     """Sum up a row for each run into one for each task, question and step.
 
-    `held` and `always` are shares with their standard errors, `half` is the geometric mean.
+    `held` and `always` are shares with their standard errors over the seeds, `half` is the
+    geometric mean.
     """
     shares = [name for name in ("held", "always") if name in results.columns]
     keys = ["task", "asked", *(["step"] if "step" in results.columns else [])]
-    return results.group_by(keys, maintain_order=True).agg(
+    seeds = results.group_by(*keys, "seed", maintain_order=True).agg(
+        *(pl.col(name).mean() for name in shares), pl.col("half").log().mean().exp()
+    )  # what shares a training is one observation
+    return seeds.group_by(keys, maintain_order=True).agg(
         *(pl.col(name).mean() for name in shares),
         *(
             (pl.col(name).std() / pl.len().sqrt()).fill_null(math.nan).alias(f"{name}_error")

@@ -2,7 +2,7 @@
 
 from oeuvre.intervals.bernstein import bernstein
 from oeuvre.intervals.hoeffding import anytime, hoeffding
-from oeuvre.intervals.interval import Interval, Side
+from oeuvre.intervals.interval import Interval, Side, around
 from oeuvre.intervals.normal import normal
 
-__all__ = ["Interval", "Side", "anytime", "bernstein", "hoeffding", "normal"]
+__all__ = ["Interval", "Side", "anytime", "around", "bernstein", "hoeffding", "normal"]

@@ -12,6 +12,8 @@ MESH = 0.5 * math.log(2.0)
 """The grid of θ is geometric: neighbours differ by a factor of √2."""
 LEAST = 1e-6
 """The way to one side counts as at least this part of both: a larger `drop` or `rise` holds too."""
+FARTHEST = 1e9
+"""Where log(Γ_t/Γ_T) is larger than this, the grid cannot be told apart any more."""
 SERIES = 1e-3
 """Below this, ψ(x)/x² is summed as a series; the difference of two close numbers is worth less."""
 
@@ -59,14 +61,17 @@ def bernstein(
     """
     miss = tail("bernstein", level, side)
     estimate = real("bernstein", "estimate", estimate, -math.inf, math.inf)
-    realised, drop, rise = (
-        real("bernstein", name, value, 0.0, math.inf)
-        for name, value in (("realised", realised), ("drop", drop), ("rise", rise))
+    realised = real("bernstein", "realised", realised, 0.0, 1e300)
+    drop, rise = (
+        real("bernstein", name, value, 0.0, 1e150)
+        for name, value in (("drop", drop), ("rise", rise))
     )
-    reach = real("bernstein", "reach", reach, 1e-300, math.inf)
+    reach = real("bernstein", "reach", reach, 1e-150, 1e150)
     if log_ratio is not None:
         log_ratio = real("bernstein", "log_ratio", log_ratio, -math.inf, math.inf)
-    least = LEAST * (drop + rise or reach)
+        if abs(log_ratio) > FARTHEST:
+            return around(estimate, math.inf, math.inf, level, side)
+    least = LEAST * max(drop + rise, 1e-150)
     below = deviation(realised, max(drop, least), reach, miss, log_ratio)
     above = deviation(realised, max(rise, least), reach, miss, log_ratio)
     return around(estimate, below, above, level, side)

@@ -65,11 +65,9 @@ def tail(owner: str, level: Any, side: Any) -> float:
         miss = math.nan
     if not 0.0 < miss < 1.0:
         raise invalid(owner, "level", "a number between 0 and 1", level)
-    if side == "two":
-        return 0.5 * miss
-    if side not in ("lower", "upper"):
+    if not (isinstance(side, str) and side in ("two", "lower", "upper")):
         raise invalid(owner, "side", "'two', 'lower' or 'upper'", side)
-    return miss
+    return 0.5 * miss if side == "two" else miss
 
 
 def around(estimate: float, below: float, above: float, level: float, side: Side) -> Interval:

@@ -26,7 +26,7 @@ def normal(estimate: float, variance: float, level: Any = 0.95, *, side: Side = 
     """
     miss = tail("normal", level, side)
     estimate = real("normal", "estimate", estimate, -math.inf, math.inf)
-    if variance != math.inf:
+    if not (isinstance(variance, float) and variance == math.inf):
         variance = real("normal", "variance", variance, 0.0, math.inf)
     half = math.inf if variance == math.inf else quantile(miss) * math.sqrt(variance)
     return around(estimate, half, half, level, side)
