@@ -36,8 +36,7 @@ class PlainOeuvre:
         self.n, self.estimate, self.bound, self.gamma = 0, 0.0, 0.0, 1.0
         self.tight = self.realised = self.promised = self.share = 0.0
         self.drop = self.rise = self.reach = 0.0
-        self.change = self.level = self.var_d = self.var_p = self.cov = self.moved = 0.0
-        self.last_change = self.last_estimate = self.surplus = 0.0
+        self.change = self.level = self.var_d = self.var_p = self.cov = 0.0
 
     def update(self, loss: float, previous: float) -> None:
         """Take one step."""
@@ -77,18 +76,13 @@ class PlainOeuvre:
         fresh = self.var_d + gamma * (2.0 * self.cov + gamma * self.var_p)
         self.promised = kept * self.promised + max(0.0, fresh)
         self.share *= kept
-        pace = self.n**-0.75
-        real = self.moved if self.moved**2 > 1.125 * pace * self.var_d * self.var_p else 0.0
-        self.surplus = kept * self.surplus + max(0.0, min(real, self.var_d))
+        pace = self.n**-0.7
         off_d, off_p, left = d - self.change, previous - self.level, 1.0 - pace
         self.change += pace * off_d
         self.level += pace * off_p
         self.var_d = left * (self.var_d + pace * off_d * off_d)
         self.var_p = left * (self.var_p + pace * off_p * off_p)
         self.cov = left * (self.cov + pace * off_d * off_p)
-        echo = self.last_change * (previous - self.last_estimate)
-        self.moved += pace * (echo - self.moved)
-        self.last_change, self.last_estimate = off_d, self.estimate
 
     def replay(self, losses: list[float], previous: list[float]) -> list[tuple[float, ...]]:
         """Take many steps and write down the course."""
