@@ -64,7 +64,7 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
     ...     est.update((z - model) ** 2, (z - before) ** 2)  # current model, previous model
     ...     before, model = model, model + (z - model) / t   # then learn
     >>> print(f"{est.get():.4f}, from {est.interval()}")
-    0.0522, from 0.01043 to 0.09403 (95 %)
+    0.0522, from -0.03137 to 0.1358 (95 %)
     """
 
     __slots__ = ()
@@ -154,25 +154,27 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
     def _has_interval(self) -> bool:  # type: ignore[override]
         return not self._two_gain
 
-    def _normal_variance(self) -> float:
+    def _check_kind(self, kind: str) -> None:
         if self._two_gain:
             raise NotAvailable(
                 "AdaptiveOeuvre with two_gain=True has no interval: the estimate may lag behind "
                 "the loss by more than the losses show. AdaptiveOeuvre() and Ensemble() have one."
             )
-        return self._spread()
-
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
+        if kind == "conservative":
+            raise NotAvailable(
+                "AdaptiveOeuvre has no bound V↑ on its variance. Ask for 'normal', or ask Oeuvre."
+            )
         if kind != "normal":
             raise NotAvailable(
                 f"AdaptiveOeuvre has no interval of kind {kind!r}: its weights come from the "
                 "losses and are not fixed in advance, and it does not know how far a loss and its "
                 "change may go. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
             )
-        self._check_started()
-        return intervals.normal(self._estimate, self._normal_variance(), level, side=side)
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        return intervals.normal(self._estimate, self._spread(), level, side=side)
 
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from oeuvre._kernels.checks import batch_mean, batch_means, to_float
 from oeuvre.errors import InvalidInput, InvalidLoss
 
-__all__ = ["Floats", "Steps", "check_batch", "check_steps", "column", "matching"]
+__all__ = ["Floats", "Steps", "check_batch", "check_steps", "column"]
 
 Floats: TypeAlias = NDArray[np.float64]
 

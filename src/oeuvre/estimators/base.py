@@ -21,7 +21,7 @@ __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
 
-LONGEST = 10**9
+LONGEST = 10**8
 """The largest horizon of an interval."""
 INTERVALS = ("normal", "conservative", "hoeffding", "anytime", "bernstein")
 
@@ -148,13 +148,14 @@ class Estimator(ABC):
         kind
             "normal": from the central limit theorem, with the variance that was seen. `Oeuvre` has
             "conservative", the same with the bound V↑_t, and, for losses in [0, b] and a learner
-            whose `b` and `c` are given, "hoeffding", "anytime" and "bernstein", which hold for
-            every number of steps.
+            whose `b` and `c` are given, "hoeffding" and "bernstein", which hold however few the
+            samples are, and "anytime", which holds at all steps at once.
         side
             "two"; or "lower" or "upper" for that end alone, the other one infinite.
         horizon
-            For "anytime", and for "bernstein" if it is to hold at all steps at once: the step at
-            which it is to be narrowest. It must be the same at every step.
+            For "anytime", and for "bernstein" if it is to hold at all steps at once: the step that
+            matters most. No other choice gives narrower intervals at that step. It must be the
+            same whenever you ask.
         proxy
             For "hoeffding" and "anytime": "tight", or the wider "paper".
 
@@ -166,30 +167,35 @@ class Estimator(ABC):
         tail("interval", level, side)
         if not (isinstance(kind, str) and kind in INTERVALS):
             raise invalid("interval", "kind", "one of " + ", ".join(map(repr, INTERVALS)), kind)
+        self._check_kind(kind)
         if not (isinstance(proxy, str) and proxy in ("tight", "paper")):
             raise invalid("interval", "proxy", "'tight' or 'paper'", proxy)
+        if proxy == "paper" and kind not in ("hoeffding", "anytime"):
+            raise invalid("interval", "proxy", f"'tight' for the kind {kind!r}", proxy)
         if horizon is not None:
             if kind not in ("anytime", "bernstein"):
-                raise invalid("interval", "horizon", f"None for the kind {kind!r}", horizon)
+                hint = " ('anytime' is the one for all steps)" if kind == "hoeffding" else ""
+                raise invalid("interval", "horizon", f"None for the kind {kind!r}{hint}", horizon)
             horizon = integer("interval", "horizon", horizon, 1)
             if horizon > LONGEST:  # the schedule is run ahead so far
                 raise invalid("interval", "horizon", f"at most {LONGEST}", horizon)
         elif kind == "anytime":
             raise invalid("interval", "horizon", "given for the kind 'anytime'", None)
+        self._check_started()
         return self._interval(float(level), kind, side, horizon, proxy)
 
-    def _normal_variance(self) -> float:
-        """Return the variance that the central limit theorem is given; infinite without data."""
-        return self.variance
-
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
-        """Make an interval from checked arguments, or say why there is none."""
+    def _check_kind(self, kind: str) -> None:
+        """Raise NotAvailable if this estimator can never have an interval of this kind."""
         raise NotAvailable(
             f"{type(self).__name__} averages the losses of past models, so it has no interval for "
             "the loss of the current one. Oeuvre, AdaptiveOeuvre and Ensemble have."
         )
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        """Make an interval from checked arguments, after the first update."""
+        raise NotImplementedError
 
     @abstractmethod
     def reset(self) -> None:

@@ -241,21 +241,23 @@ class Ensemble(EnsembleCore, Estimator):
     def _has_interval(self) -> bool:  # type: ignore[override]
         return self._anchor is not None and not self._anchor._two_gain
 
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
-        if kind != "normal":
-            raise NotAvailable(
-                "Ensemble takes its weights from the losses, so it has no interval of kind "
-                f"{kind!r}. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
-            )
-        self._check_started()
-        if self._anchor is None or not self._has_interval:
+    def _check_kind(self, kind: str) -> None:
+        if not self._has_interval:
             raise NotAvailable(
                 "This Ensemble has no AdaptiveOeuvre with one gain among its members, so it has no "
                 "interval."
             )
-        made = intervals.normal(self._anchor._estimate, self._anchor._spread(), level, side=side)
+        if kind != "normal":
+            raise NotAvailable(
+                f"Ensemble has no interval of kind {kind!r}: its weights come from the losses. Ask "
+                "for 'normal', or give 'b' and 'c' to Oeuvre."
+            )
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        anchor: Any = self._anchor
+        made = intervals.normal(anchor._estimate, anchor._spread(), level, side=side)
         return Interval(min(made.lower, self._estimate), max(made.upper, self._estimate), level)
 
     def _get_state(self) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class Oeuvre(OeuvreCore, Estimator):
     >>> print(f"{est.get():.4f} ± {est.variance ** 0.5:.4f}")
     0.0846 ± 0.1400
     >>> print(est.interval())
-    0.01207 to 0.1571 (95 %)
+    -0.07666 to 0.2458 (95 %)
 
     References
     ----------
@@ -242,32 +242,31 @@ class Oeuvre(OeuvreCore, Estimator):
         return self._log_retained()
 
     def _has_constants(self) -> bool:
-        """Tell whether b and c have been estimated to the end."""
-        return self._n >= self._burn_in and self._values >= 2
+        """Tell whether b and c are given, or have been estimated to the end."""
+        return self._burn_in == 0 or (self._n >= self._burn_in and self._values >= 2)
 
-    def _normal_variance(self) -> float:
-        return self._plug_in() if self._n > 2 else math.inf
-
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
-        known = self._burn_in == 0
-        if not known and kind in RANGED:
+    def _check_kind(self, kind: str) -> None:
+        if kind in RANGED and self._burn_in > 0:
             raise NotAvailable(
                 f"An interval of kind {kind!r} needs 'b' and 'c' to be given to Oeuvre, as bounds "
                 "on the loss and on its change in a step: estimated ones bound nothing."
             )
-        self._check_started()
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
         if self._outside and kind in RANGED:
             raise NotAvailable(
                 f"An interval of kind {kind!r} needs losses in [0, b] that change by at most "
-                f"c r(t) in a step, and those of step {self._outside} are beyond these bounds."
+                f"c r(t) in a step, and those of step {self._outside} do not. Give a larger 'b' or "
+                "'c' that holds for every sample, and start again."
             )
         estimate, paper = self._estimate, proxy == "paper"
         if kind == "normal":
-            return intervals.normal(estimate, self._normal_variance(), level, side=side)
+            variance = self._plug_in() if self._n > 2 else math.inf
+            return intervals.normal(estimate, variance, level, side=side)
         if kind == "conservative":
-            variance = self._bound if known or self._has_constants() else math.inf
+            variance = self._bound if self._has_constants() else math.inf
             return intervals.normal(estimate, variance, level, side=side)
         spread = self._bound if paper else self._tight
         if kind == "hoeffding":

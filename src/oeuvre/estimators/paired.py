@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from oeuvre._kernels.checks import to_float
 from oeuvre.errors import InvalidInput, InvalidParameter, StateError
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
-from oeuvre.estimators.arrays import column, matching
+from oeuvre.estimators.arrays import column
 from oeuvre.estimators.base import Estimator, Trajectory
 from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import invalid
@@ -28,22 +28,24 @@ class Paired:
     Parameters
     ----------
     first, second
-        An `Oeuvre`, an `AdaptiveOeuvre` or an `Ensemble` each; fresh copies of them are used.
+        An `Oeuvre`, an `AdaptiveOeuvre` or an `Ensemble` each. Fresh copies are used: what they
+        have seen is not.
 
     Examples
     --------
-    Two fixed predictions of the same numbers, 0.5 and 0.6; the second is worse by 0.01:
+    Two fixed predictions of the same numbers, 0.45 and 0.5; the second is better by 0.0025. Their
+    intervals overlap:
 
     >>> import numpy as np
     >>> from oeuvre import AdaptiveOeuvre, Paired
-    >>> z = np.random.default_rng(0).random(500)
-    >>> a, b = (z - 0.5) ** 2, (z - 0.6) ** 2
+    >>> z = np.random.default_rng(3).random(2000)
+    >>> old, new = (z - 0.45) ** 2, (z - 0.5) ** 2
     >>> pair = Paired(AdaptiveOeuvre(), AdaptiveOeuvre())
-    >>> _ = pair.replay((a, b), (a, b))
+    >>> _ = pair.replay((old, new), (old, new))
     >>> print(pair.first.interval(), pair.second.interval(), sep=", ")
-    0.0773 to 0.0907 (95 %), 0.07974 to 0.09596 (95 %)
+    0.08404 to 0.09105 (95 %), 0.08226 to 0.08891 (95 %)
     >>> print(pair.difference())
-    -0.008944 to 0.001248 (95 %)
+    0.0006608 to 0.003253 (95 %)
     """
 
     __slots__ = ("_members",)
@@ -113,7 +115,11 @@ class Paired:
                 columns.append((one, two, None, None))
                 continue
             one, two = column(name, one), column(name, two)
-            matching(name, two, len(one), f"those of the first in {name}")
+            if len(one) != len(two):
+                raise InvalidInput(
+                    f"{name!r} must be two arrays of one length. "
+                    f"Got {len(one)} and {len(two)} entries instead."
+                )
             with np.errstate(over="ignore", invalid="ignore"):
                 columns.append((one, two, *apart_and_together(one, two)))
         return zip(*columns, strict=True)
@@ -141,10 +147,12 @@ class Paired:
         horizon: int | None = None,
         proxy: str = "tight",
     ) -> Interval:
-        """Return an interval for the first loss minus the second.
+        """Return an interval for the first loss minus the second: above 0, the second is better.
 
-        The arguments are those of an estimator's `interval`. "normal" is about the differences
-        themselves; the other kinds give each loss half of what may be missed, and subtract ends.
+        The arguments are those of an estimator's `interval`. "normal" is the interval of an
+        `AdaptiveOeuvre` fed with the differences, whatever the two estimators are; its center is
+        not quite the difference of theirs. The other kinds give each loss half of what may be
+        missed, and subtract ends.
         """
         return self._combine(self._members[2], level, kind, side, horizon, proxy)
 

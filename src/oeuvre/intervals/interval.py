@@ -1,6 +1,7 @@
 """The value that every interval is."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -26,6 +27,7 @@ class Interval:
     (True, '0.31 ± 0.02')
     >>> print(interval)
     0.29 to 0.33 (95 %)
+    >>> lower, upper = interval
     """
 
     lower: float
@@ -41,6 +43,16 @@ class Interval:
     def center(self) -> float:
         """The middle; infinite for a one-sided interval, NaN if nothing is known."""
         return 0.5 * self.lower + 0.5 * self.upper
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise invalid("Interval", "lower", f"at most 'upper', {self.upper!r}", self.lower)
+        if not 0.0 < self.level < 1.0:
+            raise invalid("Interval", "level", "a number between 0 and 1", self.level)
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.lower
+        yield self.upper
 
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
