@@ -172,7 +172,7 @@ def test_what_the_study_of_coverage_must_show() -> None:
     for name, *cells in rows:
         held, errors = [float(x) for x in cells[::2]], [float(x) for x in cells[1::2]]
         for place in (0, 1):  # OEUVRE and Adaptive; networks a little too often
-            assert 0.93 <= held[place] <= (0.98 if name.startswith("neural") else 0.97)
+            assert 0.93 <= held[place] <= (0.99 if name.startswith("neural") else 0.97)
             assert errors[place] < 0.01
         assert held[2] >= 0.93  # Ensemble
     kinds = re.findall(

@@ -61,7 +61,7 @@ def bernstein(realised: Any, limit: Any, reach: Any, miss: Any, ratio: Any) -> A
         cost = -mp.log(1 - theta * limit) - theta * limit
         found[j] = (mp.log(1 / (miss * weight)) + realised * cost / limit**2) / theta
     best = min(found, key=lambda j: found[j])
-    if best == WINDOW - 1:
+    if best in (-WINDOW, WINDOW - 1):
         raise ValueError("The window ends before the best θ.")
     return found[best]
 
@@ -156,14 +156,11 @@ class Course:
 
 
 def moments(case: dict[str, Any], sizes: list[int], estimates: list[Any]) -> list[dict[str, Any]]:
-    """Return the moments before each step, of changes and of losses before.
-
-    "echo" is the mean product of a change with the next one.
-    """
-    zero = dict.fromkeys(("d", "p", "dd", "pp", "dp", "echo", "pace", "apart"), mpf(0))
+    """Return the moments before each step, of changes and of losses before."""
+    zero = dict.fromkeys(("d", "p", "dd", "pp", "dp"), mpf(0))
     found = [dict(zero), dict(zero)]
     for i in range(1, len(estimates)):
-        pace = mpf(i if i < 32 else i - i % 32) ** -mpf("0.75")
+        pace = mpf(i if i < 32 else i - i % 32) ** -mpf("0.7")
         old = found[-1]
         p = mpf(case["previous"][i])
         d = mpf(case["losses"][i]) - p
@@ -171,9 +168,7 @@ def moments(case: dict[str, Any], sizes: list[int], estimates: list[Any]) -> lis
         for name in ("dd", "pp", "dp"):
             one, two = (({"d": d, "p": p}[key] - old[key]) for key in name)
             new[name] = (1 - pace) * (old[name] + pace * sizes[i] * one * two)
-        apart = d - old["d"] if i > 1 else mpf(0)
-        new["echo"] = (1 - pace) * old["echo"] + pace * old["apart"] * apart
-        found.append({**new, "pace": pace, "apart": apart})
+        found.append(new)
     return found
 
 
@@ -203,28 +198,22 @@ def stream(case: dict[str, Any]) -> list[dict[str, Any]]:
         g, m = course.gamma[i], past[i]
         return max(mpf(0), m["dd"] + 2 * g * m["dp"] + g**2 * m["pp"]) / sizes[i]
 
-    def lasting(i: int) -> Any:
-        """Return the part of var(d) that goes on in the next step, if it is clear of 0."""
-        m, most = past[i], past[i]["dd"] / sizes[i]
-        clear = abs(m["echo"]) > 3 * mp.sqrt(m["pace"] / 2) * most
-        return min(abs(m["echo"]), most) if clear else mpf(0)
-
     out = []
     miss = tail(case["level"], "two")
     for t in [at - 1 for at in case["at"]]:
         start = course.start(t)
-        seen = mp.fsum((course.kept(i, t) * shock(i)) ** 2 for i in range(start, t + 1))
+        realised = mp.fsum((course.kept(i, t) * shock(i)) ** 2 for i in range(start + 1, t + 1))
+        seen = realised + (course.kept(start, t) * shock(start)) ** 2
         drop = course.largest(t, lambda i: guess[i] + course.move[i])
         rise = course.largest(t, lambda i: course.gamma[i] * b + course.move[i] - guess[i])
         promised = mp.fsum(course.kept(i, t) ** 2 * fresh(i) for i in range(start + 1, t + 1))
-        promised += course.retained(t) ** 2 / sizes[start] * past[t + 1]["pp"]
-        surplus = mp.fsum(course.kept(i, t) ** 2 * lasting(i) for i in range(start + 1, t + 1))
-        promised = max(promised / 4, promised - surplus)
+        variance = max(promised, realised)
+        variance += course.retained(t) ** 2 / sizes[start] * past[t + 1]["pp"]
         ratio = course.retained(t) / plan.retained(final)
         reach = course.largest(t, course.half)
         ahead = plan.largest(final, plan.half)
         halves = {
-            "normal": [normal(promised, miss) if t > 1 else mp.inf],
+            "normal": [normal(variance, miss) if t > 1 else mp.inf],
             "conservative": [normal(course.paper(t), miss)],
             "hoeffding tight": [hoeffding(course.tight(t), miss)],
             "hoeffding paper": [hoeffding(course.paper(t), miss)],
@@ -235,23 +224,19 @@ def stream(case: dict[str, Any]) -> list[dict[str, Any]]:
                 bernstein(seen, limit, ahead, miss, ratio) for limit in (drop, rise)
             ],
         }
-        pairs = zip(course.gamma, course.gamma[1 : t + 1], strict=False)
-        second = sum(one == 1 > two for one, two in pairs) > 1
         expected = {}
         for kind, half in halves.items():
             below, above = half[0], half[-1]
-            if "anytime" in kind or "all" in kind:
-                if second:
-                    below = above = mp.inf
-                elif start == t:
-                    below, above = max(below, b), max(above, b)
+            if ("anytime" in kind or "all" in kind) and start != plan.start(final):
+                below = above = b if start == t else mp.inf
             expected[kind] = ends(estimates[t], below, above, "two")
-        out.append({"t": t + 1, "ends": expected})
+        out.append({"t": t + 1, "larger": "seen" if realised > promised else "promised"})
+        out[-1]["ends"] = expected
     return out
 
 
 def streams(rng: random.Random) -> list[dict[str, Any]]:
-    """Return streams of bounded losses, and their intervals."""
+    """Return streams of losses and changes within their bounds, and their intervals."""
     cases = []
     restart = [round(0.9 * math.exp(-0.1 * t), 4) if t != 30 else 5.0 for t in range(60)]
     variants: dict[str, dict[str, Any]] = {
@@ -261,7 +246,8 @@ def streams(rng: random.Random) -> list[dict[str, Any]]:
         "weights 1/t": {"gamma": "1/t", "c": 0.125},
         "constant weights": {"gamma": 0.125, "horizon": 10},
         "batches": {"sizes": [rng.randint(1, 9) for _ in range(60)]},
-        "jumping": {"jumps": 0.3, "b": 2.0},
+        "jumping": {"jumps": 3000, "b": 2.0, "c": 0.4, "exponent": 0.0},
+        "late start": {"c": 2.1, "horizon": 12, "at": [1, 3, 4, 5, 6, 20]},
         "restart": {"rates": restart, "at": [10, 30, 31, 32, 60]},
         "horizon after the end": {"b": 1.5, "horizon": 90},
     }
@@ -279,14 +265,18 @@ def streams(rng: random.Random) -> list[dict[str, Any]]:
             "at": [1, 2, 3, 10, 40, 60],
             **changes,
         }
-        jumps = case.pop("jumps", 0.0)  # the loss itself goes up and down at each step
-        levels = [0.0, *(round(jumps * (rng.random() < 0.5), 4) for _ in range(60))]
-        noise = [round(rng.random(), 4) for _ in range(60)]
-        case["losses"] = [round(x + levels[i + 1], 4) for i, x in enumerate(noise)]
-        case["previous"] = [
-            round(min(1.0, max(0.0, x + rng.gauss(0.02, 0.1))) + levels[i], 4)
-            for i, x in enumerate(noise)
-        ]
+        jumps = case.pop("jumps", 0)  # the loss itself goes up and down at each step
+        levels = [0, *(jumps * rng.randint(0, 1) for _ in range(60))]
+        rates = case["rates"] or [t ** -case["exponent"] for t in range(1, 61)]
+        case["losses"], case["previous"] = [], []
+        for i, rate in enumerate(rates):  # in units of 1e-4
+            most = math.floor(1e4 * case["c"] * rate)
+            loss = rng.randint(0, 10_000)
+            before = min(10_000, max(0, loss + round(rng.gauss(200, 1000))))
+            loss, before = loss + levels[i + 1], before + levels[i]
+            before = min(loss + most, max(loss - most, before))
+            case["losses"].append(loss / 10_000)
+            case["previous"].append(before / 10_000)
         case["expected"] = stream(case)
         cases.append(case)
     return cases

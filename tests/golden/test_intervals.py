@@ -81,6 +81,12 @@ def test_the_vectors_reach_every_case() -> None:
         later = kind.startswith("anytime") or "all" in kind
         assert np.isfinite(ends["restart", 31, kind]).all()
         assert np.isfinite(ends["restart", 32, kind]).all() == (not later)
+        for name, step in (("restart", 31), ("late start", 1), ("late start", 3)):
+            width = np.diff(ends[name, step, kind])
+            assert (width == pytest.approx(2.0, rel=1e-12)) == later
+        assert np.isfinite([ends["late start", t, kind] for t in (4, 5, 20)]).all()
+    larger = [each["larger"] for case in VECTORS["streams"] for each in case["expected"]]
+    assert min(larger.count("seen"), larger.count("promised")) >= 10
     below, above = np.abs(np.array(ends["known", 40, "bernstein"]) - 0.5)
     assert abs(below - above) > 0.01
     assert ends["known", 40, "anytime tight"] == pytest.approx(ends["known", 40, "hoeffding tight"])

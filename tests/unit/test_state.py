@@ -125,6 +125,9 @@ def test_only_estimators_are_saved(tmp_path: Path) -> None:
         (("state", "bound"), 0.0, "entries of this saved Oeuvre do not fit each other"),
         (("state", "gamma"), 7.0, "'gamma' in this saved Oeuvre cannot be 7.0"),
         (("state", "retained"), 0.0, "'retained' in this saved Oeuvre cannot be 0.0"),
+        (("state", "started"), -1, "'started' in this saved Oeuvre cannot be -1"),
+        (("state", "outside"), 1.5, "'outside' in this saved Oeuvre cannot be 1.5"),
+        (("state", "segments"), 1, "'state' of a saved Oeuvre must have"),
         (("state", "n"), 2**63, "'n' in this saved Oeuvre cannot be 9223372036854775808"),
     ],
 )
@@ -220,7 +223,7 @@ def test_the_document_is_plain_data(make_data: Make, pairs: Pairs) -> None:
     est.replay(*pairs)
     document = est.to_dict()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert document["version"] == {"Oeuvre": 2, "AdaptiveOeuvre": 2}.get(document["kind"], 1)
+    assert document["version"] == {"Oeuvre": 2}.get(document["kind"], 1)
 
 
 def test_a_power_rate_survives() -> None:

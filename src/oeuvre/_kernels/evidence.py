@@ -140,7 +140,7 @@ class EvidenceCore(Core):
         elif i == 1:
             change = loss - previous
             level = previous
-        if not math.isfinite((realised + promised) + (opening + var_d) + var_p):
+        if not math.isfinite((realised + promised) + (opening + var_d) + (tight + var_p)):
             raise overflow(loss, previous, -1.0)
 
         if i == 0:

@@ -63,10 +63,10 @@ def bernstein(
     estimate = real("bernstein", "estimate", estimate, -math.inf, math.inf)
     realised = real("bernstein", "realised", realised, 0.0, 1e300)
     drop, rise = (
-        real("bernstein", name, value, 0.0, 1e150)
+        real("bernstein", name, value, 0.0, 1e300)
         for name, value in (("drop", drop), ("rise", rise))
     )
-    reach = real("bernstein", "reach", reach, 1e-150, 1e150)
+    reach = real("bernstein", "reach", reach, 1e-150, 1e300)
     if log_ratio is not None:
         log_ratio = real("bernstein", "log_ratio", log_ratio, -math.inf, math.inf)
         if abs(log_ratio) > FARTHEST:
