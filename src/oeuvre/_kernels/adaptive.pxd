@@ -7,7 +7,7 @@ from oeuvre._kernels.checks cimport (
 from oeuvre._kernels.core cimport Core
 
 cdef int ENOUGH
-cdef double INFINITE, MEMORY, NEGLIGIBLE, ROUNDING, LARGEST, SLACK, ALARM, CLIP
+cdef double INFINITE, MEMORY, NEGLIGIBLE, ROUNDING, FORGOTTEN, LARGEST, SLACK, ALARM, CLIP
 
 cpdef double forget(double mean, double value, double pace) noexcept
 

@@ -33,6 +33,9 @@ NEGLIGIBLE = 1e-200
 ROUNDING = 1e-12
 """What is left of sums that cancel, and the least determinant, in units of their parts."""
 
+FORGOTTEN = 1e-100
+"""A share of the first loss below this counts as none: numbers near the least float are slow."""
+
 LARGEST = 1e100
 """The largest innovation that a detector of another library is given."""
 SLACK = 0.25
@@ -284,7 +287,7 @@ class AdaptiveCore(Core):
             self._cov = cov
             self._long_p = long_p
             self._realised = realised
-            self._kept *= keep * keep
+            self._kept = keep * keep * self._kept if self._kept > FORGOTTEN else 0.0
             self._up = up
             self._down = down
 
