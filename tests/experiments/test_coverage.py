@@ -1,6 +1,7 @@
 """The study of intervals: its learners, what it counts, and what it writes."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,7 @@ def test_the_command_writes_a_page_and_pictures(
     assert text.startswith(f"before\n{confidence.MARKS[0]}\n\n### Losses in [0, 1]")
     assert text.endswith(f"{confidence.MARKS[1]}\nafter\n")
     assert "last time" not in text
+    assert re.search(r"Over the tasks: OEUVRE [\d.]+ to [\d.]+, Adaptive [\d.]+ to", text)
     for name in ("coverage", "widths"):
         assert f"(page/{name}.png)" in text
         assert (tmp_path / "page" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
