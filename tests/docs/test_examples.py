@@ -61,8 +61,9 @@ def test_the_readme_prints_what_it_should() -> None:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         exec(block, {})  # noqa: S102
-    estimate, truth = map(float, re.findall(r"\d+\.\d+", said.getvalue()))
+    estimate, truth, lower, upper = map(float, re.findall(r"\d+\.\d+", said.getvalue()))
     assert estimate == pytest.approx(truth, rel=0.15)
+    assert lower < truth < upper
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

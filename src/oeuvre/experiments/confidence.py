@@ -184,7 +184,7 @@ def fragment(results: pl.DataFrame, folder: str) -> str:
         parts += [
             f"### The paper's tasks\n\nThe share of steps after step 100 at which an interval of "
             f'kind "normal" at {LEVEL:.0%} held, and its width over that of OEUVRE\'s '
-            f'"conservative" one. Over the tasks: {", ".join(extremes)}. Widths in geometric '
+            f'"conservative" one. Over the tasks: {extremes}. Widths in geometric '
             f"mean: {means}.",
             markdown(header, rows, numbers=len(header) - 1),
             f"![How often intervals held, task by task]({folder}/coverage.png)",
