@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -173,22 +173,10 @@ class Part:
         """The name under which the results are kept."""
         return f"{self.task.name}/seeds{self.seeds[0]}-{self.seeds[-1]}"
 
-    @cached_property
+    @property
     def maker(self) -> dict[str, Any]:
         """What makes the results."""
-        rooms = ("bernstein", "hoeffding", "interval", "normal")
-        return {
-            "task": fingerprint(self.task, *self.task.libraries),
-            "asked": [
-                (name, fingerprint(whom), sorted(how.items()))
-                for name, (whom, how) in kinds_of(self.task).items()
-            ],
-            "intervals": [read_code(f"oeuvre.intervals.{room}")[0] for room in rooms],
-            "study": [
-                inspect.getsource(each) for each in (runs, places_of, watch, advance, Part.work)
-            ],
-            "seeds": self.seeds,
-        }
+        return {**maker_of(self.task), "seeds": self.seeds}
 
     def work(self) -> pl.DataFrame:
         """Return a row for each seed and question: on the board what held on average.
@@ -219,6 +207,23 @@ class Part:
                     )
                 )
         return pl.concat(tables)
+
+
+@lru_cache
+def maker_of(task: Task) -> dict[str, Any]:
+    """Tell what makes the results of a task, whatever the seeds."""
+    rooms = ("bernstein", "hoeffding", "interval", "normal")
+    study = (runs, places_of, watch, advance, Part.work)
+    return {
+        "task": fingerprint(task, *task.libraries),
+        "data": [digest for key in task.datasets for digest in datasets.digests(key)],
+        "asked": [
+            (name, fingerprint(whom), sorted(how.items()))
+            for name, (whom, how) in kinds_of(task).items()
+        ],
+        "intervals": [read_code(f"oeuvre.intervals.{room}")[0] for room in rooms],
+        "study": [inspect.getsource(each) for each in study],
+    }
 
 
 class Coverage:
