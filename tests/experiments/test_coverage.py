@@ -15,7 +15,7 @@ from oeuvre.errors import DataError
 from oeuvre.experiments import confidence, coverage, datasets
 from oeuvre.experiments.coverage import BOUNDED, KINDS, STEPS, Coverage, Part, kinds_of, watch
 from oeuvre.experiments.tasks import LinearRegression, LogisticRegression, NeuralNetwork, Stream
-from oeuvre.experiments.tasks.bounded import BoundedMean, hedge_change, mean_change
+from oeuvre.experiments.tasks.bounded import BoundedMean, HedgeChange, mean_change
 from oeuvre.experiments.tasks.gradient import before
 from tests.experiments.data import DIABETES, csv, publish, write_emnist
 
@@ -64,7 +64,7 @@ def test_hedge_moves_by_no_more_than_is_said(experts: int) -> None:
         weights = np.exp(-eta[:, None] * (past - past.min(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         moved = 0.5 * np.abs(weights - before(weights)).sum(axis=1)
-        said = [hedge_change(t, experts) for t in range(1, steps + 1)]
+        said = [HedgeChange(experts)(t) for t in range(1, steps + 1)]
         assert np.all(moved <= np.array(said) + 1e-12)
         tightest = max(tightest, float(np.max(moved[1:] / said[1:])))
     assert tightest > 0.5
@@ -161,6 +161,7 @@ def test_a_finished_part_is_not_done_again(
     def refuse(part: Part) -> Any:
         raise AssertionError(part)
 
+    assert not re.search("0x[0-9a-f]+", repr([part.maker for part in made.parts]))
     monkeypatch.setattr(coverage, "finish", refuse)
     assert len(list(made.run(1))) == len(made.parts)
     assert made.results().equals(results)

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from oeuvre.experiments.tasks.base import Stream, Task
 from oeuvre.experiments.tasks.experts import ExpertAdvice
 from oeuvre.experiments.tasks.gradient import before
 
-__all__ = ["BoundedExperts", "BoundedMean", "hedge_change", "mean_change"]
+__all__ = ["BoundedExperts", "BoundedMean", "HedgeChange", "mean_change"]
 
 
 def mean_change(t: int) -> float:
@@ -23,8 +22,9 @@ def mean_change(t: int) -> float:
     return 1.0 / max(1, t - 1)
 
 
-def hedge_change(t: int, experts: int) -> float:
-    """Return how much Hedge's loss on one sample can change at step t, for losses in [0, 1].
+@dataclass(frozen=True)
+class HedgeChange:
+    """How much Hedge's loss on one sample can change at step t, for losses in [0, 1].
 
     From one step to the next log p_t changes by −η_t ℓ_{t−1} + (η_{t−1} − η_t) Σ_{s<t−1} ℓ_s, up to
     what normalises it. Between two experts that differs by at most
@@ -33,10 +33,15 @@ def hedge_change(t: int, experts: int) -> float:
 
     and then |p_t − p_{t−1}|₁/2, which bounds the change of p·ℓ, is at most tanh(D/4).
     """
-    if t == 1:
-        return 1.0
-    eta, last = (math.sqrt(math.log(experts) / s) for s in (t, t - 1))
-    return math.tanh(0.25 * (eta + (last - eta) * (t - 2)))
+
+    experts: int
+
+    def __call__(self, t: int) -> float:
+        """Return tanh(D/4); at the first step nothing is known."""
+        if t == 1:
+            return 1.0
+        eta, last = (math.sqrt(math.log(self.experts) / s) for s in (t, t - 1))
+        return math.tanh(0.25 * (eta + (last - eta) * (t - 2)))
 
 
 @dataclass(frozen=True)
@@ -82,4 +87,4 @@ class BoundedExperts(ExpertAdvice):
     @property
     def stability(self) -> rates.Rate:
         """The most that the loss can change at each step."""
-        return rates.Schedule(partial(hedge_change, experts=self.experts))
+        return rates.Schedule(HedgeChange(self.experts))
