@@ -6,7 +6,7 @@ from oeuvre._kernels.core cimport Core
 
 
 cdef int EXACT
-cdef double MEMORY, SLACK, FORGOTTEN
+cdef double INFINITE, LARGEST, MEMORY, SLACK, FORGOTTEN
 
 
 cdef class EvidenceCore(Core):
@@ -17,14 +17,15 @@ cdef class EvidenceCore(Core):
     cdef void _clear_evidence(self) noexcept
 
     @cython.locals(
-        i=cython.longlong, keep=double, kept=double, move=double, half=double, expected=double,
-        shock=double, tight=double, drop=double, rise=double, reach=double, u=double, realised=double, promised=double,
-        opening=double, share=double, fresh=double, change=double, level=double, var_d=double,
-        var_p=double, cov=double, pace=double, left=double, each=double, slip=double, weight=double,
-        off_d=double, off_p=double,
+        i=cython.longlong, keep=double, kept=double, each=double, expected=double, shock=double,
+        realised=double, promised=double, opening=double, share=double, fresh=double,
+        change=double, level=double, var_d=double, var_p=double, cov=double, pace=double,
+        left=double, weight=double, off_d=double, off_p=double, move=double,
+        half=double, high=double, tight=double, u=double,
     )
     cdef int _note(
-        self, double loss, double previous, double gamma, double sigma, double b, double size
+        self, double loss, double previous, double gamma, double sigma, double b, double size,
+        bint known,
     ) except -1
 
     cpdef double _plug_in(self) except? -1.0

@@ -12,6 +12,9 @@ from oeuvre._kernels.core import Core
 
 __all__ = ["EvidenceCore"]
 
+INFINITE = float("inf")
+LARGEST = 1e140
+"""The largest loss: no sum of squares leaves the range of a float then."""
 MEMORY = 0.7
 """The moments forget as those of adaptive weights do: the i-th pair moves them by i^−MEMORY, ..."""
 EXACT = 32
@@ -86,27 +89,45 @@ class EvidenceCore(Core):
         self._cov = 0.0
 
     def _note(
-        self, loss: float, previous: float, gamma: float, sigma: float, b: float, size: float
+        self,
+        loss: float,
+        previous: float,
+        gamma: float,
+        sigma: float,
+        b: float,
+        size: float,
+        known: bool,
     ) -> None:
-        """Take down a step before it is taken: `n`, the estimate and γ are those of the last one.
+        """Take down a step before it is taken: `n` and the estimate are those of the last one.
 
-        `sigma` and `b` are those of one sample. All that is noted changes, or nothing.
+        `sigma` and `b` are those of one sample; if they are not `known`, there is no range to take
+        down. All that is noted changes, or nothing.
         """
+        if not (abs(loss) <= LARGEST and abs(previous) <= LARGEST):
+            raise overflow(loss, previous, -1.0)
         i = self._n
         keep = 1.0 - gamma
         kept = keep * keep
-        move = keep * sigma if gamma < 1.0 else 0.0
-        half = 0.5 * gamma * b + move
+        each = 1.0 if size == 1.0 else 1.0 / size
         expected = 0.5 * b
         shock = loss - expected
         if i > 0:
             expected = self._change + gamma * self._estimate
             shock = loss - previous - self._change + gamma * (previous - self._estimate)
-        each = 1.0 if size == 1.0 else 1.0 / size
-        tight = kept * self._tight + half * half * each
-        drop = max(keep * self._drop, expected + move)
-        rise = max(keep * self._rise, gamma * b + move - expected)
-        reach = max(keep * self._reach, half)
+        if known:  # how far u_t could have gone; nothing below fails any more
+            move = keep * sigma if gamma < 1.0 else 0.0
+            half = 0.5 * gamma * b + move
+            high = gamma * b + move
+            tight = kept * self._tight + half * half * each
+            if not tight < INFINITE:
+                raise overflow(loss, previous, -1.0)
+            self._tight = tight
+            self._drop = max(keep * self._drop, expected + move)
+            self._rise = max(keep * self._rise, high - expected)
+            self._reach = max(keep * self._reach, half)
+            u = loss - keep * previous
+            if u + move < -SLACK * b or u - high > SLACK * b:
+                self._outside = self._outside or i + 1
         if gamma == 1.0:
             realised = 0.0
             promised = 0.0
@@ -140,26 +161,15 @@ class EvidenceCore(Core):
         elif i == 1:
             change = loss - previous
             level = previous
-        if not math.isfinite((realised + promised) + (opening + var_d) + (tight + var_p)):
-            raise overflow(loss, previous, -1.0)
-
         if i == 0:
             self._batch = size
         if gamma == 1.0:
             self._started = i + 1
-        if self._outside == 0:
-            u = loss - keep * previous
-            if u < -move - SLACK * b or u > gamma * b + move + SLACK * b:
-                self._outside = i + 1
         self._gamma = gamma
         self._realised = realised
         self._promised = promised
         self._opening = opening
         self._share = share
-        self._tight = tight
-        self._drop = drop
-        self._rise = rise
-        self._reach = reach
         self._pace = pace
         self._change = change
         self._level = level

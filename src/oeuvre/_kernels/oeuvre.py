@@ -256,7 +256,7 @@ class OeuvreCore(EvidenceCore):
             estimate = combine(loss, previous, self._estimate, gamma)
             if not math.isfinite(estimate):
                 raise overflow(loss, previous, rate)
-            self._note(loss, previous, gamma, sigma, self._b, size)
+            self._note(loss, previous, gamma, sigma, self._b, size, self._burn_in == 0)
             self._keep(estimate, bound)
         else:
             self._advance_unsettled(loss, previous, rate, size)
@@ -316,7 +316,7 @@ class OeuvreCore(EvidenceCore):
             and math.isfinite(loss_spread)
         ):
             raise overflow(loss, previous, rate)
-        self._note(loss, previous, gamma, sigma / scale, self._b, size)
+        self._note(loss, previous, gamma, sigma / scale, self._b, size, self._burn_in == 0)
 
         if burning:
             self._values = values

@@ -32,7 +32,8 @@ def begin_evidence(
     middle of its range, and n of them add up to at most nb². The proxy W_t is at most V↑_t. The
     moments are those that keep the variance at V↑_t.
     """
-    n, bound, gamma, b = state["n"], state["bound"], state["gamma"], state["b"]
+    n, bound, gamma = state["n"], state["bound"], state["gamma"]
+    b = 0.0 if params["b"] is None else state["b"]  # estimated constants bound nothing
     begun = {
         "batch": 1.0,
         "started": n if gamma == 1.0 else min(1, n),
@@ -41,7 +42,7 @@ def begin_evidence(
         "promised": bound,
         "opening": n * b * b,
         "share": 1e-50,  # there, and too small to count: `promised` has it all
-        "tight": bound,
+        "tight": bound if b > 0.0 else 0.0,
         "drop": b,
         "rise": b,
         "reach": b,
