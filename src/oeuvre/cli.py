@@ -39,6 +39,10 @@ BURN_IN = 30
 LATER = 100
 """The demo tells the error of the steps after this one too: by then the burn-in is forgotten."""
 
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
+]
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -200,9 +204,7 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds, and one epoch for the networks.")
     ] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
-    ] = None,
+    jobs: Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="Where results go; out/paper, or out/quick if quick."),
@@ -247,9 +249,7 @@ def coverage(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few paths, and only tasks that need no data.")
     ] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
-    ] = None,
+    jobs: Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -12,7 +12,7 @@ import pytest
 import oeuvre
 from oeuvre import AdaptiveOeuvre, Ensemble, Estimator, Interval, Oeuvre, intervals, rates
 from oeuvre.errors import InvalidParameter, NotAvailable, NotEnoughData
-from oeuvre.estimators.base import LONGEST
+from oeuvre.intervals.asking import LONGEST
 from oeuvre.intervals.bernstein import curvature
 from tests.conftest import Make, Pairs, learner_pairs, snapshot
 

@@ -29,4 +29,3 @@ cdef class EvidenceCore(Core):
     ) except -1
 
     cpdef double _plug_in(self) except? -1.0
-

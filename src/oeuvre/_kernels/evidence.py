@@ -41,8 +41,8 @@ class EvidenceCore(Core):
 
     d is the change of the loss on a sample and p the loss before it; their moments forget, the
     i-th pair moves them by i^−MEMORY. A step with γ = 1 begins a segment. Its (u − û)² is not in
-    `realised` but in `opening`, and `share` is Γ_t²/B, with that step's B. `started` is
-    the number of that step, `batch` the size of the very first one, and `outside` the number of the
+    `realised` but in `opening`, and `share` is Γ_t²/B, with that step's B. `started` is the
+    number of that step, `batch` the size of the very first one, and `outside` the number of the
     first step whose u was not between `low` and `high`; 0 if there was none.
     """
 

@@ -41,7 +41,7 @@ cdef double quick(object value, str name) except? -1.0
 
 
 cdef class OeuvreCore(EvidenceCore):
-    cdef public object _schedule, _planned
+    cdef public object _schedule
     cdef public double _power, _value, _known_b, _known_c
     cdef public int _mode
     cdef public long long _burn_in, _values, _folds

@@ -182,7 +182,6 @@ class OeuvreCore(EvidenceCore):
         "_mass",
         "_mode",
         "_p",
-        "_planned",
         "_power",
         "_q",
         "_r",
@@ -193,7 +192,6 @@ class OeuvreCore(EvidenceCore):
     )
 
     _schedule: Callable[[int], float] | None
-    _planned: Any
 
     def _configure(
         self,
@@ -217,7 +215,6 @@ class OeuvreCore(EvidenceCore):
         self._known_b = b
         self._known_c = c
         self._burn_in = burn_in
-        self._planned = None
 
     def _clear(self) -> None:
         """Go back to before the first step."""
@@ -272,8 +269,7 @@ class OeuvreCore(EvidenceCore):
             b = START_B / scale  # b0 and c0 are of the step's mean, whatever its size
             c = START_C / scale
 
-        # Equations 1 to 5 with the constants so far; where the weights depend on them, the step t0
-        # starts anew
+        # Equations 1 to 5 with the constants so far; weights that depend on them start anew at t0
         sigma = c * rate * scale
         if t == 1 or (t == self._burn_in and self._mode in (OPTIMAL, SIGMA)):
             gamma = 1.0

@@ -13,17 +13,12 @@ from oeuvre._kernels.checks import not_enough_data
 from oeuvre.errors import InvalidLoss, NotAvailable, OeuvreError, StateError
 from oeuvre.estimators.arrays import Floats, check_batch, check_steps
 from oeuvre.intervals import Interval, Side
-from oeuvre.intervals.interval import tail
-from oeuvre.parameters import integer, invalid
+from oeuvre.intervals.asking import check_options, check_question
 
 __all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative", "number"]
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
-
-LONGEST = 10**8
-"""The largest horizon of an interval."""
-INTERVALS = ("normal", "conservative", "hoeffding", "anytime", "bernstein")
 
 KINDS: dict[str, type["Estimator"]] = {}
 """Every estimator by its name, as a saved state names it."""
@@ -78,6 +73,8 @@ class Estimator(ABC):
     """Entry i turns the saved (params, state) of version i + 1 into those of version i + 2."""
     _has_variance: ClassVar[bool] = False
     _has_interval: ClassVar[bool] = False
+    _interval: Callable[..., Interval]
+    """Makes an interval of (level, kind, side, horizon, proxy), where `_check_kind` allows it."""
     _needs_previous: ClassVar[bool] = False
 
     _n: int
@@ -154,7 +151,7 @@ class Estimator(ABC):
             "two"; or "lower" or "upper" for that end alone, the other one infinite.
         horizon
             For "anytime", and for "bernstein" if it is to hold at all steps at once: the step that
-            matters most. No other choice gives narrower intervals at that step. It must be the
+            matters most: hardly any other choice gives narrower intervals there. It must be the
             same whenever you ask.
         proxy
             For "hoeffding" and "anytime": "tight", or the wider "paper".
@@ -164,23 +161,9 @@ class Estimator(ABC):
         Interval
             Infinite where nothing is known yet.
         """
-        tail("interval", level, side)
-        if not (isinstance(kind, str) and kind in INTERVALS):
-            raise invalid("interval", "kind", "one of " + ", ".join(map(repr, INTERVALS)), kind)
+        check_question(level, kind, side)
         self._check_kind(kind)
-        if not (isinstance(proxy, str) and proxy in ("tight", "paper")):
-            raise invalid("interval", "proxy", "'tight' or 'paper'", proxy)
-        if proxy == "paper" and kind not in ("hoeffding", "anytime"):
-            raise invalid("interval", "proxy", f"'tight' for the kind {kind!r}", proxy)
-        if horizon is not None:
-            if kind not in ("anytime", "bernstein"):
-                hint = " ('anytime' is the one for all steps)" if kind == "hoeffding" else ""
-                raise invalid("interval", "horizon", f"None for the kind {kind!r}{hint}", horizon)
-            horizon = integer("interval", "horizon", horizon, 1)
-            if horizon > LONGEST:  # the schedule is run ahead so far
-                raise invalid("interval", "horizon", f"at most {LONGEST}", horizon)
-        elif kind == "anytime":
-            raise invalid("interval", "horizon", "given for the kind 'anytime'", None)
+        check_options(kind, horizon, proxy)
         self._check_started()
         return self._interval(float(level), kind, side, horizon, proxy)
 
@@ -190,12 +173,6 @@ class Estimator(ABC):
             f"{type(self).__name__} averages the losses of past models, so it has no interval for "
             "the loss of the current one. Oeuvre, AdaptiveOeuvre and Ensemble have."
         )
-
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
-        """Make an interval from checked arguments, after the first update."""
-        raise NotImplementedError
 
     @abstractmethod
     def reset(self) -> None:

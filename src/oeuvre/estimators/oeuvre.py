@@ -122,7 +122,7 @@ class Oeuvre(OeuvreCore, Estimator):
     Pardeshi, Wilder, Singh (2025). OEUVRE: OnlinE Unbiased Variance-Reduced loss Estimation.
     """
 
-    __slots__ = ()
+    __slots__ = ("_planned",)
 
     _has_variance = True
     _has_interval = True
@@ -192,6 +192,7 @@ class Oeuvre(OeuvreCore, Estimator):
         }
         power, schedule = (order.exponent, None) if isinstance(order, rates.Power) else (0.0, order)
         known = b is not None
+        self._planned: tuple[tuple[int, float], Oeuvre] | None = None
         self._configure(
             power, schedule, weights, value, b or 0.0, c or 0.0, 0 if known else burn_in
         )
@@ -294,8 +295,7 @@ class Oeuvre(OeuvreCore, Estimator):
             ahead = self.clone()
             ahead._run_ahead(horizon, self._batch)
             self._planned = wanted, ahead
-        plan: Oeuvre = self._planned[1]
-        return plan
+        return self._planned[1]
 
     def _rates_ahead(self, steps: int) -> Floats | None:
         if self._schedule is None:

@@ -11,7 +11,7 @@ from oeuvre.errors import InvalidInput, InvalidParameter, StateError
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
 from oeuvre.estimators.arrays import column
 from oeuvre.estimators.base import Estimator, Trajectory
-from oeuvre.intervals import Interval, Side
+from oeuvre.intervals import Interval
 from oeuvre.parameters import invalid
 
 __all__ = ["Paired"]
@@ -138,58 +138,41 @@ class Paired:
             raise
         return made
 
-    def difference(
-        self,
-        level: Any = 0.95,
-        kind: str = "normal",
-        *,
-        side: Side = "two",
-        horizon: int | None = None,
-        proxy: str = "tight",
-    ) -> Interval:
+    def difference(self, level: Any = 0.95, kind: str = "normal", **options: Any) -> Interval:
         """Return an interval for the first loss minus the second: above 0, the second is better.
 
-        The arguments are those of an estimator's `interval`. "normal" is the interval of an
-        `AdaptiveOeuvre` fed with the differences, whatever the two estimators are; its center is
-        not quite the difference of theirs. The other kinds give each loss half of what may be
-        missed, and subtract ends.
+        The arguments are those of an estimator's `interval`: `side`, `horizon` and `proxy` too.
+        "normal" is the interval of an `AdaptiveOeuvre` fed with the differences, whatever the two
+        estimators are; its center is not quite the difference of theirs. The other kinds give each
+        loss half of what may be missed, and subtract ends.
         """
-        return self._combine(self._members[2], level, kind, side, horizon, proxy)
-
-    def sum(
-        self,
-        level: Any = 0.95,
-        kind: str = "normal",
-        *,
-        side: Side = "two",
-        horizon: int | None = None,
-        proxy: str = "tight",
-    ) -> Interval:
-        """Return an interval for the sum of both losses; see `difference`."""
-        return self._combine(self._members[3], level, kind, side, horizon, proxy)
-
-    def _combine(
-        self,
-        own: Estimator,
-        level: Any,
-        kind: str,
-        side: Side,
-        horizon: int | None,
-        proxy: str,
-    ) -> Interval:
-        options: dict[str, Any] = {"horizon": horizon, "proxy": proxy}
-        self.first.interval(level, kind, side=side, **options)  # it checks the arguments
         if kind == "normal":
-            return own.interval(level, side=side)
-        level = float(level)
-        half = 0.5 + 0.5 * level
-        one = self.first.interval(half, kind, side=side, **options)
-        if own is self._members[3]:
-            two = self.second.interval(half, kind, side=side, **options)
-            return Interval(one.lower + two.lower, one.upper + two.upper, level)
-        other: dict[str, Side] = {"two": "two", "lower": "upper", "upper": "lower"}
-        two = self.second.interval(half, kind, side=other[side], **options)
-        return Interval(one.lower - two.upper, one.upper - two.lower, level)
+            return self._members[2].interval(level, kind, **options)
+        one, two = self._halves(level, kind, {"lower": "upper", "upper": "lower"}, options)
+        return Interval(one.lower - two.upper, one.upper - two.lower, float(level))
+
+    def sum(self, level: Any = 0.95, kind: str = "normal", **options: Any) -> Interval:
+        """Return an interval for the sum of both losses; see `difference`."""
+        if kind == "normal":
+            return self._members[3].interval(level, kind, **options)
+        one, two = self._halves(level, kind, {}, options)
+        return Interval(one.lower + two.lower, one.upper + two.upper, float(level))
+
+    def _halves(
+        self, level: Any, kind: str, swapped: Mapping[str, str], options: Mapping[str, Any]
+    ) -> tuple[Interval, Interval]:
+        """Return an interval of each loss, with half of what may be missed.
+
+        `swapped` tells which end of the second belongs to which end of the first.
+        """
+        self.first.interval(level, kind, **options)  # it checks the arguments
+        half = 0.5 + 0.5 * float(level)
+        side = options.get("side", "two")
+        other = {**options, "side": swapped.get(side, side)}
+        return (
+            self.first.interval(half, kind, **options),
+            self.second.interval(half, kind, **other),
+        )
 
     def reset(self) -> None:
         """Forget everything but the parameters."""
