@@ -4,13 +4,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from oeuvre import intervals
 from oeuvre._kernels.adaptive import AdaptiveCore
 from oeuvre.errors import NotAvailable
 from oeuvre.estimators import detectors
 from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, number
 from oeuvre.estimators.detectors import Detector
-from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import boolean, invalid
 
 __all__ = ["AdaptiveOeuvre"]
@@ -171,10 +169,8 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
                 "change may go. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
             )
 
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
-        return intervals.normal(self._estimate, self._spread(), level, side=side)
+    def _normal(self) -> tuple[float, float]:
+        return self._estimate, self._spread()
 
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()

@@ -9,13 +9,23 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oeuvre import intervals
 from oeuvre._kernels.checks import not_enough_data
 from oeuvre.errors import InvalidLoss, NotAvailable, OeuvreError, StateError
 from oeuvre.estimators.arrays import Floats, check_batch, check_steps
 from oeuvre.intervals import Interval, Side
 from oeuvre.intervals.asking import check_options, check_question
 
-__all__ = ["KINDS", "Estimator", "Trajectory", "count", "fraction", "nonnegative", "number"]
+__all__ = [
+    "KINDS",
+    "Estimator",
+    "Trajectory",
+    "count",
+    "fraction",
+    "nonnegative",
+    "normal_interval",
+    "number",
+]
 
 Document: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Document, Document], tuple[Document, Document]]
@@ -73,8 +83,8 @@ class Estimator(ABC):
     """Entry i turns the saved (params, state) of version i + 1 into those of version i + 2."""
     _has_variance: ClassVar[bool] = False
     _has_interval: ClassVar[bool] = False
-    _interval: Callable[..., Interval]
-    """Makes an interval of (level, kind, side, horizon, proxy), where `_check_kind` allows it."""
+    _normal: Callable[[], tuple[float, float]]
+    """Returns center and variance of the interval of kind "normal", where there is one."""
     _needs_previous: ClassVar[bool] = False
 
     _n: int
@@ -166,6 +176,12 @@ class Estimator(ABC):
         check_options(kind, horizon, proxy)
         self._check_started()
         return self._interval(float(level), kind, side, horizon, proxy)
+
+    def _interval(
+        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
+    ) -> Interval:
+        """Make an interval of a kind that `_check_kind` allows."""
+        return normal_interval(self.get(), self._normal(), level, side)
 
     def _check_kind(self, kind: str) -> None:
         """Raise NotAvailable if this estimator can never have an interval of this kind."""
@@ -368,6 +384,14 @@ class Estimator(ABC):
             if value != defaults[name].default
         )
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def normal_interval(
+    estimate: float, normal: tuple[float, float], level: Any = 0.95, side: Side = "two"
+) -> Interval:
+    """Return the interval of kind "normal" that `_normal` tells of, the estimate in it."""
+    made = intervals.normal(*normal, level, side=side)
+    return Interval(min(made.lower, estimate), max(made.upper, estimate), made.level)
 
 
 def _rebuild(

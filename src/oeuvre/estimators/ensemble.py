@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from oeuvre import intervals
 from oeuvre._kernels.adaptive import AdaptiveCore
 from oeuvre._kernels.ensemble import EnsembleCore
 from oeuvre.errors import NotAvailable, OeuvreError, StateError
@@ -16,7 +15,6 @@ from oeuvre.estimators.base import Estimator, count, fraction, nonnegative, numb
 from oeuvre.estimators.oeuvre import Oeuvre
 from oeuvre.estimators.ranking import BATCHES, Ranking, rank
 from oeuvre.estimators.windows import SlidingWindow
-from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import integer, invalid, real
 
 __all__ = ["Ensemble", "default_bank"]
@@ -253,12 +251,9 @@ class Ensemble(EnsembleCore, Estimator):
                 "for 'normal', or give 'b' and 'c' to Oeuvre."
             )
 
-    def _interval(
-        self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
-    ) -> Interval:
+    def _normal(self) -> tuple[float, float]:
         anchor: Any = self._anchor
-        made = intervals.normal(anchor._estimate, anchor._spread(), level, side=side)
-        return Interval(min(made.lower, self._estimate), max(made.upper, self._estimate), level)
+        return anchor._estimate, anchor._spread()
 
     def _get_state(self) -> dict[str, Any]:
         state = {name: getattr(self, "_" + name) for name in self._fields}

@@ -254,6 +254,9 @@ class Oeuvre(OeuvreCore, Estimator):
                 "on the loss and on its change in a step: estimated ones bound nothing."
             )
 
+    def _normal(self) -> tuple[float, float]:
+        return self._estimate, self._plug_in() if self._n > 2 else math.inf
+
     def _interval(
         self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
     ) -> Interval:
@@ -263,10 +266,9 @@ class Oeuvre(OeuvreCore, Estimator):
                 f"c r(t) in a step, and those of step {self._outside} do not. Give a larger 'b' or "
                 "'c' that holds for every sample, and start again."
             )
-        estimate, paper = self._estimate, proxy == "paper"
         if kind == "normal":
-            variance = self._plug_in() if self._n > 2 else math.inf
-            return intervals.normal(estimate, variance, level, side=side)
+            return super()._interval(level, kind, side, horizon, proxy)
+        estimate, paper = self._estimate, proxy == "paper"
         if kind == "conservative":
             variance = self._bound if self._has_constants() else math.inf
             return intervals.normal(estimate, variance, level, side=side)
