@@ -6,6 +6,7 @@ __all__ = [
     "InvalidLoss",
     "InvalidParameter",
     "MissingExtra",
+    "MonitorWarning",
     "NotAvailable",
     "NotEnoughData",
     "NotSerializable",
@@ -52,3 +53,7 @@ class MissingExtra(OeuvreError, ImportError):
 
 class DataError(OeuvreError, OSError):
     """A public data set is missing or not what it should be; the message says what to put where."""
+
+
+class MonitorWarning(UserWarning):
+    """A monitored model is used in a way that makes its estimate wrong; the message says how."""

@@ -8,7 +8,9 @@ from oeuvre.estimators.ensemble import Ensemble
 from oeuvre.estimators.files import load, save
 from oeuvre.estimators.oeuvre import Oeuvre
 from oeuvre.estimators.paired import Paired
+from oeuvre.estimators.quality import Quality
 from oeuvre.estimators.ranking import Ranking, Standing
+from oeuvre.estimators.snapshot import Snapshot
 from oeuvre.estimators.windows import Adwin, DriftWindow, SlidingWindow
 
 __all__ = [
@@ -23,8 +25,10 @@ __all__ = [
     "Oeuvre",
     "Paired",
     "Prequential",
+    "Quality",
     "Ranking",
     "SlidingWindow",
+    "Snapshot",
     "Standing",
     "Trajectory",
     "compare",

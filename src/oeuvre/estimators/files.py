@@ -4,21 +4,27 @@ What that needs is imported when it is needed: `import oeuvre` stays light.
 """
 
 import os
+from typing import Any
 
 from oeuvre import atomic
-from oeuvre.errors import InvalidParameter, StateError
+from oeuvre.errors import StateError
 from oeuvre.estimators.base import Estimator
 from oeuvre.estimators.paired import Paired
+from oeuvre.estimators.quality import Quality
+from oeuvre.parameters import invalid
 
-__all__ = ["load", "save"]
+__all__ = ["OTHERS", "load", "read", "save"]
 
 FORMAT = "oeuvre"
+OTHERS: dict[str, type[Any]] = {"Paired": Paired, "Quality": Quality}
+"""What can be saved besides estimators, by its name."""
 
 
-def save(obj: Estimator | Paired, path: str | os.PathLike[str]) -> None:
-    """Write an estimator, or a pair of them, to a JSON file, whole or not at all.
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Write an estimator to a JSON file, whole or not at all; or a `Paired`, `Quality`, `Monitor`.
 
-    Raises NotSerializable if the estimator holds code (a function as a rate, a River detector).
+    Raises NotSerializable if it holds code (a function as a rate, a River detector). A monitor is
+    saved without its model.
 
     Examples
     --------
@@ -32,20 +38,29 @@ def save(obj: Estimator | Paired, path: str | os.PathLike[str]) -> None:
     """
     import json
 
-    if not isinstance(obj, Estimator | Paired):
-        raise InvalidParameter(
-            "The 'obj' parameter of save must be an estimator or a Paired. "
-            f"Got {obj!r:.80} instead."
-        )
+    if not isinstance(obj, Estimator) and type(obj).__name__ not in OTHERS:
+        wanted = ", ".join(f"a {name}" for name in OTHERS)
+        raise invalid("save", "obj", f"an estimator, {wanted}", obj)
     text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
     atomic.write_bytes(path, text.encode() + b"\n")
 
 
-def load(path: str | os.PathLike[str]) -> Estimator | Paired:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read what `save` wrote, with this version of the library or an older one.
 
-    Raises StateError if the file is torn, foreign or of a newer version.
+    Raises StateError if the file is torn, foreign or of a newer version. A monitor needs its model
+    back, and is read by `Monitor.load(path, learner)`.
     """
+    document = read(path)
+    kind = document.get("kind")
+    if kind == "Monitor":
+        raise StateError(f"{os.fspath(path)!r} is read by Monitor.load(path, learner).")
+    found = OTHERS.get(kind, Estimator) if isinstance(kind, str) else Estimator
+    return found.from_dict(document)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the state in a file that `save` wrote, or raise StateError."""
     import json
     from pathlib import Path
 
@@ -55,6 +70,4 @@ def load(path: str | os.PathLike[str]) -> Estimator | Paired:
         raise StateError(f"{os.fspath(path)!r} must be a whole JSON file: {error}") from None
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise StateError(f"{os.fspath(path)!r} must be a file that oeuvre.save wrote.")
-    if document.get("kind") == "Paired":
-        return Paired.from_dict(document)
-    return Estimator.from_dict(document)
+    return document

@@ -1,0 +1,245 @@
+"""Accuracy, precision, recall and the like of the current classifier."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from oeuvre.errors import InvalidInput, NotAvailable, StateError
+from oeuvre.estimators.adaptive import AdaptiveOeuvre
+from oeuvre.estimators.arrays import Floats
+from oeuvre.estimators.base import Estimator
+from oeuvre.estimators.oeuvre import Oeuvre
+from oeuvre.intervals import Interval, Side
+from oeuvre.parameters import invalid
+
+__all__ = ["Quality"]
+
+
+class Quality:
+    """The confusion matrix of the current classifier, and what is read off it.
+
+    Each entry C_ij, the share of samples of class i that are labelled j, is the expected value of
+    an indicator, so it is a loss like any other and has OEUVRE's recursion, with the weights γ_t
+    that suit the error rate:
+
+        C_t = I_t + (1 − γ_t)(C_{t−1} − I'_t)
+
+    where I_t has a single 1 at (y, label by the current model) and I'_t at (y, label by the
+    previous one). The entries add up to 1, a row to a running share of its class, and the errors to
+    the estimate of the zero-one loss. Single entries may come out a little below 0; what is read
+    off the matrix takes them as 0.
+
+    Parameters
+    ----------
+    estimator
+        What estimates the error rate and gives the weights: `AdaptiveOeuvre()` (the default) or an
+        `Oeuvre`. A fresh copy is used.
+
+    Examples
+    --------
+    >>> from oeuvre import Quality
+    >>> quality = Quality()
+    >>> for y, label, before in [(1, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 1), (1, 1, 1)]:
+    ...     quality.update(y, label, before)
+    >>> print(f"{quality.accuracy:.2f} {quality.recall():.2f} {quality.precision():.2f}")
+    1.00 1.00 1.00
+    """
+
+    __slots__ = ("_estimator", "_labels", "_matrix")
+
+    def __init__(self, estimator: Estimator | None = None) -> None:
+        given = AdaptiveOeuvre() if estimator is None else estimator
+        if not isinstance(given, Oeuvre | AdaptiveOeuvre) or not given._has_interval:
+            raise invalid("Quality", "estimator", "an Oeuvre or an AdaptiveOeuvre()", estimator)
+        self._estimator: Estimator = given.clone()
+        self._labels: dict[Hashable, int] = {}
+        self._matrix: Floats = np.zeros((0, 0))
+
+    @property
+    def estimator(self) -> Estimator:
+        """What estimates the error rate; to be looked at, not to be fed."""
+        return self._estimator
+
+    @property
+    def n(self) -> int:
+        """The number of steps taken; a batch is one step."""
+        return self._estimator.n
+
+    @property
+    def labels(self) -> list[Hashable]:
+        """The labels seen so far, in the order of rows and columns of the matrix."""
+        return list(self._labels)
+
+    @property
+    def matrix(self) -> Floats:
+        """A copy of the confusion matrix as shares: a row for each true label."""
+        self._estimator._check_started()
+        return self._matrix.copy()
+
+    def update(self, y: Any, label: Any, previous: Any = None) -> None:
+        """Take one step: the truth, the label by the current model, and by the previous one.
+
+        At the first step `previous` is not used. A label of None is no answer, and wrong.
+        """
+        (truth,), (now,) = plain("y", [y]), plain("label", [label])
+        (last,) = plain("previous", [previous])
+        self._estimator.update(float(now != truth), float(last != truth))
+        self._take_in([truth], [now], [last])
+
+    def update_many(self, y: Any, labels: Any, previous: Any = None) -> None:
+        """Take one step with a batch: sequences of truths and of labels by both models."""
+        truth, now = plain("y", y), plain("labels", labels)
+        last = now if previous is None and self.n == 0 else plain("previous", previous)
+        if not len(truth) == len(now) == len(last):
+            raise InvalidInput(
+                "'y', 'labels' and 'previous' must have as many entries as each other. "
+                f"Got {len(truth)}, {len(now)} and {len(last)} instead."
+            )
+        wrong, were = (
+            [float(guess != each) for each, guess in zip(truth, guesses, strict=True)]
+            for guesses in (now, last)
+        )
+        self._estimator.update_many(wrong, were)
+        self._take_in(truth, now, last)
+
+    def _take_in(self, truth: list[Any], now: list[Any], last: list[Any]) -> None:
+        """Move the matrix by the weight of the step that the estimator has just taken."""
+        keep = 0.0 if self.n == 1 else 1.0 - self._estimator.weight
+        share = 1.0 / len(truth)
+        self._make_room([*truth, *now] if self.n == 1 else [*truth, *now, *last])
+        places, matrix = self._labels, self._matrix
+        matrix *= keep
+        for each, guess in zip(truth, now, strict=True):
+            matrix[places[each], places[guess]] += share
+        if keep > 0.0:
+            for each, guess in zip(truth, last, strict=True):
+                matrix[places[each], places[guess]] -= keep * share
+
+    def _make_room(self, labels: Sequence[Hashable]) -> None:
+        """Give each new label a row and a column of zeros: so far it has not been seen."""
+        for label in labels:
+            self._labels.setdefault(label, len(self._labels))
+        more = len(self._labels) - len(self._matrix)
+        if more:
+            self._matrix = np.pad(self._matrix, (0, more))
+
+    # What is read off the matrix
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right labels."""
+        return 1.0 - self._estimator.get()
+
+    def interval(
+        self, level: Any = 0.95, kind: str = "normal", *, side: Side = "two", **options: Any
+    ) -> Interval:
+        """Return an interval for the accuracy of the current model."""
+        other: dict[Side, Side] = {"lower": "upper", "upper": "lower"}
+        found = self._estimator.interval(level, kind, side=other.get(side, side), **options)
+        return Interval(1.0 - found.upper, 1.0 - found.lower, found.level)
+
+    def precision(self, label: Hashable = None) -> float:
+        """Return the share of a label's predictions that are right.
+
+        Without `label`: of the label 1 (or True) if there are but 0 and 1, else the mean over all
+        labels, where one that is never predicted counts as 0. NaN if `label` is never predicted.
+        """
+        return self._read(label, lambda hit, _, column: ratio(hit, column))
+
+    def recall(self, label: Hashable = None) -> float:
+        """Return the share of a label's samples that are found; `label` as for `precision`."""
+        return self._read(label, lambda hit, row, _: ratio(hit, row))
+
+    def f1(self, label: Hashable = None) -> float:
+        """Return the harmonic mean of precision and recall; `label` as for `precision`."""
+        return self._read(label, lambda hit, row, column: ratio(2.0 * hit, row + column))
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean over the classes of the share that is found."""
+        hits, rows, _ = self._sums()
+        return float(np.mean([ratio(hits[i], rows[i]) for i in range(len(hits)) if rows[i] > 0.0]))
+
+    @property
+    def mcc(self) -> float:
+        """Matthews' correlation coefficient, in Gorodkin's form for any number of classes.
+
+        (Σ C_kk − Σ t_k p_k) / √((1 − Σ t_k²)(1 − Σ p_k²)), where t and p are the shares of the
+        true and of the predicted labels. NaN where one label is all there is.
+        """
+        hits, rows, columns = self._sums()
+        total = float(rows.sum())
+        both = (total**2 - float(rows @ rows)) * (total**2 - float(columns @ columns))
+        return ratio(float(hits.sum()) * total - float(rows @ columns), math.sqrt(max(both, 0.0)))
+
+    def _sums(self) -> tuple[Floats, Floats, Floats]:
+        """Return the diagonal of the matrix, and the sums of its rows and columns."""
+        cut = np.maximum(self.matrix, 0.0)
+        return np.diag(cut), cut.sum(axis=1), cut.sum(axis=0)
+
+    def _read(self, label: Hashable, formula: Any) -> float:
+        hits, rows, columns = self._sums()
+        if label is None and set(self._labels) <= {0, 1}:
+            label = 1
+        if label is not None:
+            if label not in self._labels:
+                return math.nan
+            at = self._labels[label]
+            return float(formula(hits[at], rows[at], columns[at]))
+        places = [i for name, i in self._labels.items() if name is not None]
+        each = [formula(hits[i], rows[i], columns[i]) for i in places if rows[i] + columns[i] > 0.0]
+        return float(np.mean(np.nan_to_num(each)))
+
+    def __repr__(self) -> str:
+        return f"Quality({self._estimator!r})"
+
+    # State as plain data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return parameters and state as plain data; labels must be text, numbers or None."""
+        if not all(isinstance(label, str | int | float | None) for label in self._labels):
+            raise NotAvailable("Only labels that are text, numbers or None can be saved.")
+        return {
+            "kind": "Quality",
+            "version": 1,
+            "estimator": self._estimator.to_dict(),
+            "labels": list(self._labels),
+            "matrix": self._matrix.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Undo `to_dict`; raise StateError if something does not fit."""
+        try:
+            quality = cls(estimator := Estimator.from_dict(document["estimator"]))
+            quality._estimator = estimator
+            quality._labels = {label: i for i, label in enumerate(document["labels"])}
+            size = len(quality._labels)
+            quality._matrix = np.array(document["matrix"], dtype=np.float64).reshape(size, size)
+            sound = document["version"] == 1 and bool(np.isfinite(quality._matrix).all())
+        except (KeyError, TypeError, ValueError) as error:
+            raise StateError(f"The entries of this saved Quality do not fit: {error}") from error
+        if not sound:
+            raise StateError("The entries of this saved Quality do not fit.")
+        return quality
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return part / whole, NaN if there is no whole."""
+    return float(part / whole) if whole > 0.0 else math.nan
+
+
+def plain(name: str, values: Any) -> list[Hashable]:
+    """Return labels as a list of Python objects, so that those of all libraries are equal."""
+    try:
+        if hasattr(values, "tolist"):
+            values = values.tolist()
+        made = [value.item() if hasattr(value, "item") else value for value in values]
+        hash(tuple(made))
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name!r} must be a sequence of labels. Got {values!r:.80}.") from None
+    if not made:
+        raise InvalidInput(f"{name!r} must have at least one entry.")
+    return made
