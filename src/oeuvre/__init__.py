@@ -1,6 +1,6 @@
 """The loss of a model that keeps learning: unbiased, with its variance, in constant time."""
 
-from oeuvre import errors, intervals, rates
+from oeuvre import errors, intervals, learners, losses, rates
 from oeuvre.errors import OeuvreError
 from oeuvre.estimators import (
     AdaptiveOeuvre,
@@ -13,8 +13,10 @@ from oeuvre.estimators import (
     Oeuvre,
     Paired,
     Prequential,
+    Quality,
     Ranking,
     SlidingWindow,
+    Snapshot,
     Standing,
     Trajectory,
     compare,
@@ -22,6 +24,7 @@ from oeuvre.estimators import (
     save,
 )
 from oeuvre.intervals import Interval
+from oeuvre.monitor import Monitor, progressive
 
 __version__ = "0.1.0"
 
@@ -34,19 +37,25 @@ __all__ = [
     "ExponentialMovingAverage",
     "FadingFactor",
     "Interval",
+    "Monitor",
     "Oeuvre",
     "OeuvreError",
     "Paired",
     "Prequential",
+    "Quality",
     "Ranking",
     "SlidingWindow",
+    "Snapshot",
     "Standing",
     "Trajectory",
     "__version__",
     "compare",
     "errors",
     "intervals",
+    "learners",
     "load",
+    "losses",
+    "progressive",
     "rates",
     "save",
 ]
