@@ -11,16 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from oeuvre import (
-    AdaptiveOeuvre,
-    Ensemble,
-    Estimator,
-    Oeuvre,
-    Prequential,
-    SlidingWindow,
-    __version__,
-    rates,
-)
+from oeuvre import Ensemble, Estimator, Interval, Prequential, SlidingWindow, __version__
 from oeuvre.errors import MissingExtra, OeuvreError
 
 try:
@@ -35,9 +26,8 @@ except ImportError:
 
 __all__ = ["app", "main"]
 
-BURN_IN = 30
 LATER = 100
-"""The demo tells the error of the steps after this one too: by then the burn-in is forgotten."""
+"""The demo tells the error of the steps after this one too: by then the beginning is forgotten."""
 
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="How many runs at a time; one a core by default.")
@@ -92,70 +82,65 @@ def demo(
     out: Annotated[
         Path, typer.Option(callback=check_png, help="Where to write the picture, a PNG file.")
     ] = Path("out/demo.png"),
-    steps: Annotated[int, typer.Option(min=50, help="How long the stream is.")] = 4000,
-    seed: Annotated[int, typer.Option(min=0, help="Which stream.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Which pages are set aside.")] = 0,
 ) -> None:
-    """Train a regression model online and watch five estimates of its loss beside the truth."""
+    """Watch a River model learn to tell phishing pages, and four estimates of its loss."""
     with needing("The demo", "demo"):
         from oeuvre.experiments import demo as task
         from oeuvre.report import figures
     out.parent.mkdir(parents=True, exist_ok=True)
 
-    estimators: dict[str, Estimator] = {
-        "Adaptive OEUVRE": AdaptiveOeuvre(),
+    others: dict[str, Estimator] = {
         "Ensemble": Ensemble(),
-        "OEUVRE": Oeuvre(rates.for_learner(task.LEARNER), burn_in=BURN_IN),
         "Prequential mean": Prequential(),
         "SW of 100": SlidingWindow(100),
     }
-    course: dict[str, list[float]] = {name: [] for name in ("true loss", *estimators)}
-    ends: list[tuple[float, float]] = []
+    course: dict[str, list[float]] = {
+        name: [] for name in ("set aside", "Adaptive OEUVRE", *others)
+    }
+    ends: list[Interval | None] = []
+    total, steps = task.run(seed)
     console = Console()
     progress = Progress(console=console)
-    bar = progress.add_task("learning online", total=steps)
+    bar = progress.add_task("learning online", total=total)
 
     def table(t: int) -> Table:
-        view = Table(title=f"Loss of the current model at step {t:,}", title_justify="left")
+        title = f"Log loss of the current model after {t:,} pages"
+        view = Table(title=title, title_justify="left")
         view.add_column("estimate by")
-        view.add_column("now", justify="right")
-        view.add_column("RMSE", justify="right")
-        view.add_column(f"RMSE after step {LATER}", justify="right")
-        truth = np.array(course["true loss"])
+        for name in ("now", "RMSE", f"RMSE after {LATER} pages"):
+            view.add_column(name, justify="right")
+        truth = np.array(course["set aside"])
         for name, values in course.items():
             off = np.array(values) - truth
             errors = (
                 f"{np.sqrt(np.mean(part**2)):.4f}" for part in (off, off[LATER:]) if part.size
             )
-            view.add_row(name, f"{values[-1]:.4f}", *(errors if name in estimators else ()))
+            view.add_row(name, f"{values[-1]:.4f}", *(() if name == "set aside" else errors))
+        view.caption = f"The monitor says: from {ends[-1]}"
         return view
 
     with Live(console=console, refresh_per_second=10) as live:
-        for t, step in enumerate(task.run(steps, seed), start=1):
-            course["true loss"].append(step.truth)
-            for name, estimator in estimators.items():
-                estimator.update(step.loss, step.previous)
+        for t, (snapshot, truth) in enumerate(steps, start=1):
+            course["set aside"].append(truth)
+            course["Adaptive OEUVRE"].append(snapshot.estimate)
+            for name, estimator in others.items():
+                estimator.update(snapshot.loss, snapshot.previous)
                 course[name].append(estimator.get())
-            interval = estimators["Adaptive OEUVRE"].interval()
-            ends.append((interval.lower, interval.upper))
-            if t % 50 == 0 or t == steps:
+            ends.append(snapshot.interval)
+            if t % 10 == 0 or t == total:
                 progress.update(bar, completed=t)
                 live.update(Together(table(t), progress))
 
-    truth = course.pop("true loss")
-    title = "A linear model learning online (scikit-learn's diabetes data, averaged SGD)"
     figure = figures.against_truth(
-        truth,
+        course.pop("set aside"),
         course,
         ends=ends,
-        burn_in=BURN_IN,
-        title=title,
-        ylabel="expected squared error",
+        title="A River model learns to tell phishing pages (scaler | logistic regression)",
+        ylabel="log loss",
+        truth_name="pages set aside",
     )
     figures.save_png(figure, out)
-    console.print(
-        f"\nAdaptive OEUVRE: {course['Adaptive OEUVRE'][-1]:.4f}, from {interval}; "
-        f"the true loss is {truth[-1]:.4f}."
-    )
     console.print(f"The picture is in {out}")
 
 

@@ -21,39 +21,42 @@ class Quality:
     """The confusion matrix of the current classifier, and what is read off it.
 
     Each entry C_ij, the share of samples of class i that are labelled j, is the expected value of
-    an indicator, so it is a loss like any other and has OEUVRE's recursion, with the weights γ_t
-    that suit the error rate:
+    an indicator, so it is a loss like any other and has OEUVRE's recursion, with the weights that
+    suit the error rate:
 
-        C_t = I_t + (1 − γ_t)(C_{t−1} − I'_t)
+        C_t = C_{t−1} + β_t (I_t − I'_t) + γ_t (I'_t − C_{t−1})
 
     where I_t has a single 1 at (y, label by the current model) and I'_t at (y, label by the
-    previous one). The entries add up to 1, a row to a running share of its class, and the errors to
-    the estimate of the zero-one loss. Single entries may come out a little below 0; what is read
-    off the matrix takes them as 0.
+    previous one). With β = 1 that is I_t + (1 − γ_t)(C_{t−1} − I'_t). The entries add up to 1, a
+    row to a running share of its class, and the errors to the estimate of the zero-one loss. Single
+    entries may come out a little below 0; what is read off the matrix takes them as 0.
 
     Parameters
     ----------
     estimator
-        What estimates the error rate and gives the weights: `AdaptiveOeuvre()` (the default) or an
-        `Oeuvre`. A fresh copy is used.
+        What estimates the error rate and gives the weights; a fresh copy is used. By default
+        `AdaptiveOeuvre(two_gain=True)`: labels jump back and forth while a model hardly moves. With
+        `AdaptiveOeuvre()` or an `Oeuvre` the matrix is noisier, but the accuracy has an interval.
 
     Examples
     --------
     >>> from oeuvre import Quality
     >>> quality = Quality()
-    >>> for y, label, before in [(1, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 1), (1, 1, 1)]:
-    ...     quality.update(y, label, before)
-    >>> print(f"{quality.accuracy:.2f} {quality.recall():.2f} {quality.precision():.2f}")
-    1.00 1.00 1.00
+    >>> for y, label in [("cat", "dog"), ("dog", "dog"), ("cat", "cat"), ("dog", "dog")]:
+    ...     quality.update(y, label, label)  # a model that stands still: both say the same
+    >>> quality.labels, quality.matrix.tolist()
+    (['cat', 'dog'], [[0.25, 0.25], [0.0, 0.5]])
+    >>> print(f"{quality.accuracy:.2f} {quality.recall('cat'):.2f} {quality.precision('cat'):.2f}")
+    0.75 0.50 1.00
     """
 
     __slots__ = ("_estimator", "_labels", "_matrix")
 
     def __init__(self, estimator: Estimator | None = None) -> None:
-        given = AdaptiveOeuvre() if estimator is None else estimator
-        if not isinstance(given, Oeuvre | AdaptiveOeuvre) or not given._has_interval:
-            raise invalid("Quality", "estimator", "an Oeuvre or an AdaptiveOeuvre()", estimator)
-        self._estimator: Estimator = given.clone()
+        given = AdaptiveOeuvre(two_gain=True) if estimator is None else estimator
+        if not isinstance(given, Oeuvre | AdaptiveOeuvre):
+            raise invalid("Quality", "estimator", "an Oeuvre or an AdaptiveOeuvre", estimator)
+        self._estimator: Oeuvre | AdaptiveOeuvre = given.clone()
         self._labels: dict[Hashable, int] = {}
         self._matrix: Floats = np.zeros((0, 0))
 
@@ -106,16 +109,16 @@ class Quality:
 
     def _take_in(self, truth: list[Any], now: list[Any], last: list[Any]) -> None:
         """Move the matrix by the weight of the step that the estimator has just taken."""
-        keep = 0.0 if self.n == 1 else 1.0 - self._estimator.weight
-        share = 1.0 / len(truth)
+        beta, gamma = 1.0, 1.0
+        if self.n > 1:
+            beta, gamma = getattr(self._estimator, "gains", (1.0, self._estimator.weight))
         self._make_room([*truth, *now] if self.n == 1 else [*truth, *now, *last])
         places, matrix = self._labels, self._matrix
-        matrix *= keep
-        for each, guess in zip(truth, now, strict=True):
-            matrix[places[each], places[guess]] += share
-        if keep > 0.0:
-            for each, guess in zip(truth, last, strict=True):
-                matrix[places[each], places[guess]] -= keep * share
+        matrix *= 1.0 - gamma
+        share = 1.0 / len(truth)
+        for guesses, part in ((now, beta * share), (last, (gamma - beta) * share)):
+            for each, guess in zip(truth, guesses, strict=True) if part != 0.0 else ():
+                matrix[places[each], places[guess]] += part
 
     def _make_room(self, labels: Sequence[Hashable]) -> None:
         """Give each new label a row and a column of zeros: so far it has not been seen."""
@@ -214,7 +217,7 @@ class Quality:
         """Undo `to_dict`; raise StateError if something does not fit."""
         try:
             quality = cls(estimator := Estimator.from_dict(document["estimator"]))
-            quality._estimator = estimator
+            quality._estimator = estimator  # type: ignore[assignment]
             quality._labels = {label: i for i, label in enumerate(document["labels"])}
             size = len(quality._labels)
             quality._matrix = np.array(document["matrix"], dtype=np.float64).reshape(size, size)

@@ -51,8 +51,8 @@ class Monitor:
         Whether to leave out samples without a label or with a loss that is not finite, and count
         them in `skipped`. They are not learned either. Otherwise they are an error.
     quality
-        Whether to estimate the confusion matrix too; see `Quality`. The learner must have
-        `predicted`.
+        Whether to estimate the confusion matrix too, or the `Quality` that does. The learner must
+        have `predicted`.
     guard
         For how many of the first samples to look for mistakes, such as an evaluation that changes
         the model. Each is told once, by a `MonitorWarning`.
@@ -87,7 +87,7 @@ class Monitor:
         *,
         mode: Mode = "lag",
         skip: bool = False,
-        quality: bool = False,
+        quality: bool | Quality = False,
         guard: int = 5,
         limit: int = 1000,
     ) -> None:
@@ -100,13 +100,10 @@ class Monitor:
             raise invalid("Monitor", "mode", "'lag' or 'snapshot'", mode)
         self.learner = learner
         self.estimator: Estimator = AdaptiveOeuvre() if estimator is None else estimator
-        self.quality = Quality() if boolean("Monitor", "quality", quality) else None
-        if (
-            quality
-            and not hasattr(type(learner), "predicted")
-            and not hasattr(learner, "predicted")
-        ):
+        given = isinstance(quality, Quality) or boolean("Monitor", "quality", quality)
+        if given and not any(hasattr(each, "predicted") for each in (learner, type(learner))):
             raise invalid("Monitor", "quality", "False: this learner has no 'predicted'", quality)
+        self.quality = quality if isinstance(quality, Quality) else Quality() if given else None
         self.skipped = 0
         """How many samples were left out."""
         self.unseen = 0
@@ -116,7 +113,7 @@ class Monitor:
         self._params: dict[str, Any] = {
             "mode": mode,
             "skip": boolean("Monitor", "skip", skip),
-            "quality": bool(quality),
+            "quality": given,
             "guard": integer("Monitor", "guard", guard, 0),
             "limit": integer("Monitor", "limit", limit, 1),
         }
@@ -144,7 +141,7 @@ class Monitor:
         *,
         mode: Mode = "lag",
         skip: bool = False,
-        quality: bool = False,
+        quality: bool | Quality = False,
         guard: int = 5,
         limit: int = 1000,
         **options: Any,

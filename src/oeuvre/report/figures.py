@@ -14,6 +14,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from oeuvre import atomic
+from oeuvre.intervals import Interval
 
 __all__ = ["Panel", "against_truth", "bars", "dots", "lines", "over_time", "save", "save_png"]
 
@@ -55,37 +56,31 @@ def against_truth(
     truth: ArrayLike,
     estimates: Mapping[str, ArrayLike],
     *,
-    ends: ArrayLike,
-    burn_in: int,
+    ends: Sequence[Interval | None],
     title: str,
     ylabel: str = "loss",
+    truth_name: str = "true loss",
 ) -> Figure:
     """Draw the true loss and estimates of it over time.
 
-    The first estimate is on top, with its interval of 95 %, the pairs of `ends`, as a band from the
-    end of the burn-in on, which is shaded: the paper's estimator has one.
+    The first estimate is on top, with its intervals, `ends`, as a band from where there are some.
     """
     true = np.asarray(truth)
     steps = np.arange(1, len(true) + 1)
     first, *_ = estimates
-    lower, upper = np.asarray(ends)[burn_in:].T
+    known = [(t, *each) for t, each in zip(steps, ends, strict=True) if each is not None]
     figure = Figure(figsize=(9.0, 4.2), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     for depth, (name, values) in enumerate(estimates.items()):
         thick = 1.8 if depth == 0 else 1.0
         colour = COLOURS[style_of(name, depth)]
         axes.plot(steps, values, color=colour, lw=thick, label=name, zorder=5 - depth / 9)
-    axes.fill_between(
-        steps[burn_in:],
-        lower,
-        upper,
-        color=COLOURS[style_of(first, 0)],
-        alpha=0.13,
-        lw=0,
-        label=f"{first}, 95 %",
-    )
-    axes.axvspan(1, burn_in, color="#e5e7eb", lw=0, label="burn-in of OEUVRE")
-    axes.plot(steps, true, color="black", lw=1.6, ls=(0, (4, 2)), label="true loss", zorder=6)
+    if known:
+        colour = COLOURS[style_of(first, 0)]
+        axes.fill_between(
+            *np.array(known).T, color=colour, alpha=0.13, lw=0, label=f"{first}, 95 %"
+        )
+    axes.plot(steps, true, color="black", lw=1.6, ls=(0, (4, 2)), label=truth_name, zorder=6)
     low, high = true.min(), true.max()
     axes.set(
         title=title,
