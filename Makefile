@@ -3,7 +3,7 @@ BIN := .venv/bin
 KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test test-compiled test-plain lint paper coverage constants bench docs picture wheel clean
+.PHONY: help demo test test-compiled test-plain lint paper coverage monitors constants bench docs picture wheel clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -57,6 +57,9 @@ paper: .venv/ready .venv/kernels  ## all of the paper's experiments, to docs/res
 
 coverage: .venv/ready .venv/kernels  ## how often intervals hold, to docs/confidence.md; half an hour
 	$(BIN)/oeuvre coverage --out out/coverage --page docs/confidence.md
+
+monitors: .venv/ready .venv/kernels  ## models of three libraries on real data, to docs/monitor.md; half a minute
+	$(BIN)/oeuvre monitors --page docs/monitor.md
 
 constants: .venv/ready .venv/kernels  ## how much our constants matter, from the streams of make paper
 	$(BIN)/python benchmarks/constants.py

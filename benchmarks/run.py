@@ -6,6 +6,7 @@ what matters is the ratio to a peer of the same run. Writes `benchmarks/results.
 
 import math
 import platform
+import statistics
 import subprocess
 import sys
 import timeit
@@ -16,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from river import drift, stats, utils
+from river import datasets, drift, evaluate, linear_model, metrics, preprocessing, stats, utils
 
 import oeuvre
 from oeuvre._kernels import COMPILED
 
 RESULTS = Path(__file__).with_name("results.md")
-ROUNDS, CALLS, PAIRS = 15, 50_000, 200_000
+ROUNDS, CALLS, PAIRS, NETWORK_STEPS = 15, 50_000, 200_000, 300
 
 
 class PlainOeuvre:
@@ -220,6 +221,119 @@ def replays() -> list[str]:
     return [*rows, "", f"Replay to the loop: {ratio:.0f} times faster (to reach: at least 40)."]
 
 
+def monitors() -> list[str]:
+    """Time River's loop of predict, update the metric, learn beside a monitor of the same model."""
+    stream = list(datasets.TrumpApproval())
+
+    def model() -> Any:
+        return preprocessing.StandardScaler() | linear_model.LinearRegression()
+
+    def plain() -> None:
+        learner, metric = model(), metrics.MSE()
+        for x, y in stream:
+            metric.update(y, learner.predict_one(x))
+            learner.learn_one(x, y)
+
+    def by_river() -> None:
+        evaluate.progressive_val_score(stream, model(), metrics.MSE())
+
+    def monitored(estimator: Callable[[], oeuvre.Estimator]) -> Callable[[], None]:
+        def run() -> None:
+            for _ in oeuvre.Monitor.of(model(), "squared", estimator()).run(stream):
+                pass
+
+        return run
+
+    subjects: dict[str, Callable[[], Any]] = {
+        "River: predict, update `MSE`, learn": plain,
+        "River's `progressive_val_score`": by_river,
+        "**`Monitor`**": monitored(oeuvre.AdaptiveOeuvre),
+        "`Monitor` with `Ensemble`": monitored(oeuvre.Ensemble),
+    }
+    times = best({name: (run, len(stream)) for name, run in subjects.items()})
+    loop = times["River: predict, update `MSE`, learn"]
+    rows = ["| scaler and linear regression, TrumpApproval | µs a sample | ratio |"]
+    rows += ["| --- | ---: | ---: |"]
+    rows += [f"| {name} | {ns / 1e3:.1f} | {ns / loop:.2f} |" for name, ns in times.items()]
+    ratio = times["**`Monitor`**"] / loop
+    return [*rows, "", f"`Monitor` to River's loop: {ratio:.2f} (to reach: at most 1.5)."]
+
+
+def networks() -> list[str]:
+    """Time a training loop of PyTorch beside the same with a monitor or a validation loss."""
+    import torch
+    from torch.nn import functional
+
+    from oeuvre.learners.torch import Validation
+
+    generator = torch.Generator().manual_seed(0)
+    pictures = torch.rand(NETWORK_STEPS * 128, 784, generator=generator)
+    labels = torch.randint(10, (len(pictures),), generator=generator)
+    batches = list(zip(pictures.split(128), labels.split(128), strict=True))
+
+    def make() -> tuple[Any, Any]:
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)
+        model = torch.nn.Sequential(*layers)
+        return model, torch.optim.AdamW(model.parameters(), lr=5e-4)
+
+    def train(model: Any, optimizer: Any) -> None:
+        for x, y in batches:
+            optimizer.zero_grad()
+            functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+    def by_hand() -> None:
+        model, optimizer = make()
+        held = None
+        for x, y in batches:
+            with torch.no_grad():
+                previous = functional.cross_entropy(model(x), y)
+            if held is not None:
+                optimizer.zero_grad()
+                held.backward()
+                optimizer.step()
+            held = functional.cross_entropy(model(x), y)
+            _ = float(previous), float(held)
+
+    def monitored(**options: Any) -> None:
+        model, optimizer = make()
+        for _ in oeuvre.Monitor.of(model, optimizer=optimizer, **options).run(batches):
+            pass
+
+    def validated() -> None:
+        model, optimizer = make()
+        few = [(x[:16], y[:16]) for x, y in batches]
+        Validation(model, few).attach(optimizer)
+        train(model, optimizer)
+
+    subjects: dict[str, Callable[[], Any]] = {
+        "the loop alone": lambda: train(*make()),
+        "one more forward pass, by hand": by_hand,
+        "**`Monitor`**": monitored,
+        "`Monitor` with `measure_change`": lambda: monitored(measure_change=True),
+        "`Validation`, 16 samples a step": validated,
+    }
+    found: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(ROUNDS):
+        for name, run in subjects.items():
+            found[name].append(timeit.timeit(run, number=1) / len(batches) * 1e3)
+    ratios = {
+        name: statistics.median(a / b for a, b in zip(each, found["the loop alone"], strict=True))
+        for name, each in found.items()
+    }
+    rows = [
+        "| MLP 784-128-10, AdamW, batches of 128 | ms a step | ratio |",
+        "| --- | ---: | ---: |",
+    ]
+    rows += [
+        f"| {name} | {statistics.median(each):.2f} | {ratios[name]:.2f} |"
+        for name, each in found.items()
+    ]
+    said = f"`Monitor` to the loop alone: {ratios['**`Monitor`**']:.2f} (to reach: at most 1.35)."
+    return [*rows, "", f"Medians over {ROUNDS} rounds taken in turn. {said}"]
+
+
 def imports() -> list[str]:
     """Time `import oeuvre` beside `import numpy`, each in a fresh process."""
     found = {"numpy": math.inf, "oeuvre": math.inf}
@@ -267,7 +381,7 @@ def main() -> None:
         f"Written by `make bench`: Python {platform.python_version()}, {kind} kernels, "
         f"oeuvre {oeuvre.__version__}. Times differ between machines; ratios hold roughly.",
     ]
-    for part in (updates, replays, imports, memory):
+    for part in (updates, replays, monitors, networks, imports, memory):
         print(f"{part.__doc__}".split("\n", maxsplit=1)[0], flush=True)
         found = part()
         print("\n".join(found) + "\n", flush=True)

@@ -277,6 +277,39 @@ def coverage(
     console.print(f"\nTables and figures are in {written}")
 
 
+@app.command()
+def monitors(
+    page: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, exists=True, help="A page to write the tables into."),
+    ] = None,
+) -> None:
+    """Monitor models of River, scikit-learn and PyTorch on real data, beside River's metrics."""
+    with needing("Monitors on real data", "paper"):
+        from oeuvre.experiments import monitored
+        from oeuvre.report.pages import splice
+    console = Console()
+    with Progress(console=console) as progress:
+        bar = progress.add_task("learning", total=len(monitored.RUNS) + 1)
+        runs = []
+        for run in monitored.RUNS:
+            runs.append(run())
+            progress.update(bar, advance=1, description=runs[-1].data)
+        tables = monitored.rows(runs), monitored.quality_rows()
+        progress.update(bar, advance=1)
+    titles = "Loss of the last model", "Quality of the last model"
+    for title, (header, rows) in zip(titles, tables, strict=True):
+        table = Table(title=title, title_justify="left")
+        for name in header:
+            table.add_column(name)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    if page is not None:
+        splice(page, monitored.fragment(*tables), monitored.COMMAND)
+        console.print(f"\nThe tables are in {page}")
+
+
 def main() -> None:
     """Run the command line; a mistake of the user's is one line, not a trace."""
     try:

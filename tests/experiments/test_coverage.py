@@ -17,6 +17,7 @@ from oeuvre.experiments.coverage import BOUNDED, KINDS, STEPS, Coverage, Part, k
 from oeuvre.experiments.tasks import LinearRegression, LogisticRegression, NeuralNetwork, Stream
 from oeuvre.experiments.tasks.bounded import BoundedMean, HedgeChange, mean_change
 from oeuvre.experiments.tasks.gradient import before
+from oeuvre.report import pages
 from tests.experiments.data import DIABETES, csv, publish, write_emnist
 
 
@@ -218,15 +219,16 @@ def test_the_command_writes_a_page_and_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coverage, "QUICK", {"paths": 2, "seeds": {"experts": 1}})
+    begin, end = pages.marks(confidence.COMMAND)
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{confidence.MARKS[0]}\nlast time\n{confidence.MARKS[1]}\nafter\n")
+    page.write_text(f"before\n{begin}\nlast time\n{end}\nafter\n")
     arguments = ["coverage", "--quick", "--jobs", "1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(cli.app, [*arguments, "--page", str(page)])
     assert done.exit_code == 0, done.output
     assert "How often intervals of 95 % held" in done.output
     text = page.read_text()
-    assert text.startswith(f"before\n{confidence.MARKS[0]}\n\n### Losses in [0, 1]")
-    assert text.endswith(f"{confidence.MARKS[1]}\nafter\n")
+    assert text.startswith(f"before\n{begin}\n\n### Losses in [0, 1]")
+    assert text.endswith(f"{end}\nafter\n")
     assert "last time" not in text
     assert re.search(r"Over the tasks: OEUVRE [\d.]+ to [\d.]+, Adaptive [\d.]+ to", text)
     for name in ("coverage", "widths"):
@@ -241,5 +243,5 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("nothing to see")
     with pytest.raises(DataError, match="must hold the marks"):
-        confidence.splice(page, "text")
+        pages.splice(page, "text", confidence.COMMAND)
     assert page.read_text() == "nothing to see"

@@ -44,7 +44,7 @@ class Quality:
     >>> quality = Quality()
     >>> for y, label in [("cat", "dog"), ("dog", "dog"), ("cat", "cat"), ("dog", "dog")]:
     ...     quality.update(y, label, label)  # a model that stands still: both say the same
-    >>> quality.labels, quality.matrix.tolist()
+    >>> quality.labels, quality.matrix.round(2).tolist()
     (['cat', 'dog'], [[0.25, 0.25], [0.0, 0.5]])
     >>> print(f"{quality.accuracy:.2f} {quality.recall('cat'):.2f} {quality.precision('cat'):.2f}")
     0.75 0.50 1.00

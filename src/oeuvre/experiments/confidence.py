@@ -7,12 +7,11 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from oeuvre import atomic
-from oeuvre.errors import DataError
 from oeuvre.experiments.coverage import BOUNDED, KINDS, LEVEL, STEPS, WIDE
-from oeuvre.experiments.results import markdown
 from oeuvre.report import figures
+from oeuvre.report.pages import markdown, splice
 
-__all__ = ["board_rows", "bounded_rows", "conclude", "draw", "fragment", "splice", "summary"]
+__all__ = ["board_rows", "bounded_rows", "conclude", "draw", "fragment", "summary"]
 
 TITLES = {
     "bounded-mean": "running mean",
@@ -20,7 +19,7 @@ TITLES = {
     "experts-bernoulli-k10": "Hedge, Bernoulli losses",
 }
 BAND = (0.93, 0.97)
-MARKS = ("<!-- written by make coverage -->", "<!-- end of what make coverage writes -->")
+COMMAND = "make coverage"
 
 
 def summary(results: pl.DataFrame) -> pl.DataFrame:
@@ -199,16 +198,7 @@ def conclude(results: pl.DataFrame, folder: Path, page: Path | None) -> Path:
     for name, figure in draw(results).items():
         figures.save_png(figure, place / f"{name}.png")
     if page is not None:
-        splice(page, fragment(results, page.stem))
+        splice(page, fragment(results, page.stem), COMMAND)
         return page
     atomic.write_bytes(folder / "coverage.md", fragment(results, ".").encode())
     return folder / "coverage.md"
-
-
-def splice(page: Path, text: str) -> None:
-    """Put a text between the two marks of a page, in place of what was there."""
-    before, found, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
-    _, closed, after = rest.partition(MARKS[1])
-    if not (found and closed):
-        raise DataError(f"{str(page)!r} must hold the marks {MARKS[0]!r} and {MARKS[1]!r}.")
-    atomic.write_bytes(page, f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}".encode())

@@ -15,6 +15,7 @@ from oeuvre.experiments.paper import Claim
 from oeuvre.experiments.pictures import settings_of
 from oeuvre.experiments.sweep import Sweep
 from oeuvre.experiments.tasks import BEYOND, PAPER, DriftingRegression, NeuralNetwork, choose
+from oeuvre.report.pages import markdown
 
 __all__ = ["contest", "judge", "page"]
 
@@ -246,16 +247,6 @@ def introduction(sweep: Sweep) -> str:
         "holds if it does in every cell it is about, and does not hold here if it does in none. "
         "Baselines stand at their best settings, tuned with the truth; `oeuvre reproduce` leaves "
         "all settings in `board.csv`."
-    )
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
-    """Write a table; its last `numbers` columns are set flush right."""
-    words = len(header) - numbers
-    marks = ["---"] * words + ["---:"] * numbers
-    lines = [header, marks, *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
     )
 
 
