@@ -71,6 +71,13 @@ class Loss:
         if self.needs not in ("value", "label", "probabilities", "score"):
             wanted = "'value', 'label', 'probabilities' or 'score'"
             raise invalid("Loss", "needs", wanted, self.needs)
+        if self.range is not None:
+            try:
+                low, high = map(float, self.range)
+            except (TypeError, ValueError):
+                low = high = math.nan
+            if not low < high:
+                raise invalid("Loss", "range", "None, or the lowest and the highest", self.range)
 
     def __call__(self, y: Any, prediction: Any) -> Any:
         """Return the loss of a prediction where `y` is the truth."""
@@ -145,8 +152,12 @@ def surprise(least: float, y: Any, given: Any) -> float:
     """Return −log of the probability given to `y`, which counts as `least` at the least."""
     if isinstance(given, Mapping):
         probability = given.get(y, 0.0)
-    else:
+    elif y in (0, 1):
         probability = given if y else 1.0 - given
+    else:
+        raise InvalidInput(
+            f"The probability of True needs labels True and False. Got {y!r:.80} instead."
+        )
     return -math.log(max(probability, least))
 
 

@@ -38,10 +38,11 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     """
     import json
 
-    if not isinstance(obj, Estimator) and type(obj).__name__ not in OTHERS:
+    if not isinstance(obj, (Estimator, *OTHERS.values())):
         wanted = ", ".join(f"a {name}" for name in OTHERS)
         raise invalid("save", "obj", f"an estimator, {wanted}", obj)
-    text = json.dumps({"format": FORMAT, **obj.to_dict()}, allow_nan=False, indent=1)
+    document: dict[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
+    text = json.dumps({"format": FORMAT, **document}, allow_nan=False, indent=1)
     atomic.write_bytes(path, text.encode() + b"\n")
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from oeuvre.errors import InvalidInput, NotAvailable, StateError
+from oeuvre.errors import InvalidInput, NotSerializable, StateError
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
 from oeuvre.estimators.arrays import Floats
 from oeuvre.estimators.base import Estimator
@@ -15,6 +15,9 @@ from oeuvre.intervals import Interval, Side
 from oeuvre.parameters import invalid
 
 __all__ = ["Quality"]
+
+NOT_GIVEN = object()
+"""Stands for an argument that was left out, where None is a label."""
 
 
 class Quality:
@@ -81,11 +84,18 @@ class Quality:
         self._estimator._check_started()
         return self._matrix.copy()
 
-    def update(self, y: Any, label: Any, previous: Any = None) -> None:
+    def update(self, y: Any, label: Any, previous: Any = NOT_GIVEN) -> None:
         """Take one step: the truth, the label by the current model, and by the previous one.
 
-        At the first step `previous` is not used. A label of None is no answer, and wrong.
+        At the first step `previous` is not needed. A label of None is no answer, and wrong.
         """
+        if previous is NOT_GIVEN:
+            if self.n > 0:
+                raise InvalidInput(
+                    "'previous' must be the label by the previous model for the same sample, from "
+                    "the second step on."
+                )
+            previous = label
         (truth,), (now,) = plain("y", [y]), plain("label", [label])
         (last,) = plain("previous", [previous])
         self._estimator.update(float(now != truth), float(last != truth))
@@ -184,7 +194,7 @@ class Quality:
 
     def _read(self, label: Hashable, formula: Any) -> float:
         hits, rows, columns = self._sums()
-        if label is None and set(self._labels) <= {0, 1}:
+        if label is None and set(self._labels) - {None} <= {0, 1}:
             label = 1
         if label is not None:
             if label not in self._labels:
@@ -203,7 +213,7 @@ class Quality:
     def to_dict(self) -> dict[str, Any]:
         """Return parameters and state as plain data; labels must be text, numbers or None."""
         if not all(isinstance(label, str | int | float | None) for label in self._labels):
-            raise NotAvailable("Only labels that are text, numbers or None can be saved.")
+            raise NotSerializable("Only labels that are text, numbers or None can be saved.")
         return {
             "kind": "Quality",
             "version": 1,
@@ -215,18 +225,31 @@ class Quality:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Undo `to_dict`; raise StateError if something does not fit."""
+        keys = {"kind", "version", "estimator", "labels", "matrix"}
+        if not isinstance(document, Mapping) or set(document) != keys:
+            raise StateError(f"A saved Quality must be a mapping with the keys {sorted(keys)}.")
+        if document["kind"] != "Quality" or document["version"] != 1:
+            raise StateError("A saved Quality must be of version 1, of this version of oeuvre.")
+        labels = document["labels"]
         try:
-            quality = cls(estimator := Estimator.from_dict(document["estimator"]))
-            quality._estimator = estimator  # type: ignore[assignment]
-            quality._labels = {label: i for i, label in enumerate(document["labels"])}
-            size = len(quality._labels)
-            quality._matrix = np.array(document["matrix"], dtype=np.float64).reshape(size, size)
-            sound = document["version"] == 1 and bool(np.isfinite(quality._matrix).all())
-        except (KeyError, TypeError, ValueError) as error:
+            estimator: Any = Estimator.from_dict(document["estimator"])
+            quality = cls(estimator)
+            matrix = np.array(document["matrix"], dtype=np.float64).reshape((len(labels),) * 2)
+            fitting = isinstance(labels, list) and len(set(labels)) == len(labels)
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise StateError(f"The entries of this saved Quality do not fit: {error}") from error
-        if not sound:
-            raise StateError("The entries of this saved Quality do not fit.")
+        if not fitting or not np.isfinite(matrix).all() or bool(labels) != (estimator.n > 0):
+            raise StateError("The entries of this saved Quality do not fit each other.")
+        places = {label: i for i, label in enumerate(labels)}
+        quality._set_state((estimator._get_state(), places, matrix))
         return quality
+
+    def _get_state(self) -> tuple[Any, ...]:
+        return self._estimator._get_state(), dict(self._labels), self._matrix.copy()
+
+    def _set_state(self, state: tuple[Any, ...]) -> None:
+        estimator, self._labels, self._matrix = state
+        self._estimator._set_state(estimator)
 
 
 def ratio(part: float, whole: float) -> float:

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, field
 
-from oeuvre.errors import NotAvailable
 from oeuvre.estimators.base import Estimator, normal_interval
 from oeuvre.intervals import Interval
 
@@ -37,16 +36,10 @@ class Snapshot:
     def interval(self) -> Interval | None:
         """The interval of 95 % for the loss of this step's model; None while too little is known.
 
-        It is made when it is asked for, from what was known at this step.
+        It is made when it is asked for, from what was known at this step. Averages of past models
+        have none.
         """
-        if self.n == 0:
-            return None
-        if self._normal is None:
-            raise NotAvailable(
-                "The estimator of this step has no interval for the loss of the current model. "
-                "Oeuvre, AdaptiveOeuvre and Ensemble have."
-            )
-        if math.isinf(self._normal[1]):
+        if self._normal is None or math.isinf(self._normal[1]):
             return None
         return normal_interval(self.estimate, self._normal)
 

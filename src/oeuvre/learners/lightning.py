@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from oeuvre.estimators.base import Estimator
+from oeuvre.learners.networks import TorchLoss
 from oeuvre.learners.protocol import missing
-from oeuvre.learners.torch import TorchLoss, Validation
+from oeuvre.learners.torch import Validation
 from oeuvre.parameters import invalid
 
 try:
@@ -21,7 +22,8 @@ class ValidationCallback(Callback):
 
     After each training step it logs `name`, the estimated validation loss of the model as it is,
     and `name_lower` and `name_upper`, the ends of its interval of 95 %, once there is one. Early
-    stopping and checkpoints can monitor them; a checkpoint holds the state of the estimate.
+    stopping and checkpoints can monitor them; a checkpoint holds the state of the estimate. For
+    another model the estimate begins anew.
 
     Parameters
     ----------
@@ -71,6 +73,9 @@ class ValidationCallback(Callback):
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Attach to the optimizers."""
+        if self.validation is not None and self.validation.model is not pl_module:
+            self._estimator = self.validation.estimator.clone()
+            self.validation = None
         if self.validation is None:
             self.validation = Validation(
                 pl_module,
@@ -92,8 +97,7 @@ class ValidationCallback(Callback):
         self._logged = self.validation.n
         snapshot = self.validation.snapshot
         pl_module.log(self.name, snapshot.estimate, on_step=True, on_epoch=False, prog_bar=True)
-        ends = snapshot.interval if self.validation.estimator._has_interval else None
-        if ends is not None:
+        if (ends := snapshot.interval) is not None:
             for end, value in (("lower", ends.lower), ("upper", ends.upper)):
                 pl_module.log(f"{self.name}_{end}", value, on_step=True, on_epoch=False)
 

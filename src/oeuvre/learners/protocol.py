@@ -17,6 +17,8 @@ class Learner(Protocol):
     - `prepare(x, y)`: like `evaluate`, of the sample that will be learned next, so that it can keep
       what `learn` will need;
     - `predicted`: the label, or labels, by the last evaluation, for `Quality`;
+    - `frozen()`: a copy to evaluate, for the mode "snapshot"; without it the learner is copied
+      by `copy.deepcopy`;
     - `stability_rate`: the rate r(t) of the last `learn`, for `Oeuvre`, or None;
     - `fingerprint()`: something that differs where the model does; without it the learner is
       pickled to find out.
@@ -37,13 +39,13 @@ def learner_of(model: Any, loss: Any = None, **options: Any) -> Learner:
 
     `options` are those of the adapter.
     """
-    if callable(getattr(model, "evaluate", None)) and callable(getattr(model, "learn", None)):
-        if loss is not None or options:
-            raise invalid("Monitor.of", "loss", "left out for a learner, which has its own", loss)
-        learner: Learner = model
-        return learner
     if isinstance(model, type):
         raise invalid("Monitor.of", "model", "a model, not a class", model)
+    if isinstance(model, Learner):
+        for name, given in {"loss": loss, **options}.items():
+            if given is not None:
+                raise invalid("Monitor.of", name, "left out: a learner has its own", given)
+        return model
     if hasattr(model, "learn_one"):
         from oeuvre.learners.river import RiverLearner
 

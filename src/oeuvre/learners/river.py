@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from oeuvre import losses
-from oeuvre.errors import InvalidInput
+from oeuvre.errors import InvalidInput, NotAvailable
+from oeuvre.learners.digests import digest
 from oeuvre.parameters import invalid
 
 __all__ = ["RiverLearner"]
@@ -22,8 +23,8 @@ class RiverLearner:
     model
         A River estimator that learns from targets. It is trained in place.
     loss
-        As for `losses.named`; by default "cross-entropy" for a classifier, "squared" for a
-        regressor.
+        As for `losses.named`; by default "squared" for a regressor, "cross-entropy" for a
+        classifier that gives probabilities, "zero-one" for another.
 
     Examples
     --------
@@ -41,16 +42,21 @@ class RiverLearner:
         if isinstance(model, type) or not hasattr(model, "predict_one"):
             raise invalid("RiverLearner", "model", "a River regressor or classifier", model)
         self.kind = kind_of(model)
-        classifies = hasattr(model, "predict_proba_one") and self.kind != "regressor"
+        if self.kind == "other":
+            wanted = "a regressor or classifier with one target, not an active or multi-output one"
+            raise invalid("RiverLearner", "model", wanted, model)
         self.model = model
-        default = "cross-entropy" if classifies else "squared"
+        classifies = self.kind != "regressor" and gives_probabilities(model)
+        default = "squared" if self.kind == "regressor" else "zero-one"
+        default = "cross-entropy" if classifies else default
         self.loss = losses.named(default if loss is None else loss, "RiverLearner")
         if self.loss.needs == "score":
             wanted = "another: River's models give labels and probabilities, not scores"
             raise invalid("RiverLearner", "loss", wanted, loss)
         self.asks = "predict_proba" if self.loss.needs == "probabilities" else "predict"
         if self.asks == "predict_proba" and not classifies:
-            raise invalid("RiverLearner", "loss", "one for a regressor, such as 'squared'", loss)
+            wanted = "one without probabilities, which this model does not give"
+            raise invalid("RiverLearner", "loss", wanted, loss)
         self._predict: Callable[[Any], Any] = getattr(model, self.asks + "_one")
         self.prediction: Any = None
         """What the model said at the last evaluation."""
@@ -59,6 +65,8 @@ class RiverLearner:
         """Return the loss of the model on a sample, or the losses on a DataFrame."""
         if isinstance(x, dict):
             self.prediction = prediction = self._predict(x)
+            if prediction is None and self.loss.needs == "value":
+                return None  # it has no answer yet
             return self.loss(y, prediction)
         self._check_batch(x)
         found = getattr(self.model, self.asks + "_many")(x)
@@ -76,15 +84,15 @@ class RiverLearner:
         else:
             self.model.learn_many(x, y)
 
-    def fingerprint(self) -> bytes:
-        """Return the state of the model, as pickle writes it."""
-        import pickle
-
-        return pickle.dumps(self.model)
+    def fingerprint(self) -> bytes | None:
+        """Return a digest of the model."""
+        return digest(self.model)
 
     @property
     def predicted(self) -> Any:
-        """The label by the last evaluation; None where the model has no answer yet."""
+        """The label by the last evaluation, of a classifier; None where it has no answer yet."""
+        if self.kind == "regressor":
+            raise NotAvailable("A regressor predicts no labels.")
         if isinstance(self.prediction, list):
             return [label_of(each) for each in self.prediction]
         return label_of(self.prediction)
@@ -105,12 +113,28 @@ class RiverLearner:
 
 
 def kind_of(model: Any) -> str:
-    """Return "regressor", "classifier" or "" for a River model; a pipeline is what it ends in."""
-    last = getattr(model, "_last_step", model)
-    names = {kind.__name__ for kind in type(last).__mro__}
+    """Return "regressor", "classifier" or "other" for a River model; a pipeline is its last part.
+
+    A model of another library that has River's methods is a classifier if it gives probabilities.
+    """
+    names = {kind.__name__ for kind in type(last_part(model)).__mro__}
+    if names & {"MultiLabelClassifier", "MultiTargetRegressor", "ActiveLearningClassifier"}:
+        return "other"
     if "Regressor" in names and "Classifier" not in names:
         return "regressor"
-    return "classifier" if "Classifier" in names else ""
+    classifies = "Classifier" in names or hasattr(model, "predict_proba_one")
+    return "classifier" if classifies else "regressor"
+
+
+def gives_probabilities(model: Any) -> bool:
+    """Tell whether a classifier has more than River's `predict_proba_one`, which only raises."""
+    own = getattr(type(last_part(model)), "predict_proba_one", None)
+    return own is not None and getattr(own, "__qualname__", "") != "Classifier.predict_proba_one"
+
+
+def last_part(model: Any) -> Any:
+    """Return what a pipeline ends in, or the model itself."""
+    return getattr(model, "_last_step", model)
 
 
 def label_of(prediction: Any) -> Any:

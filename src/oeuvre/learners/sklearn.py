@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from oeuvre import losses
-from oeuvre.errors import InvalidInput
+from oeuvre.errors import InvalidInput, NotAvailable
 from oeuvre.estimators.arrays import Floats
+from oeuvre.learners.digests import digest
 from oeuvre.learners.protocol import missing
 from oeuvre.parameters import invalid
 
@@ -25,8 +26,8 @@ class SklearnLearner:
     """A scikit-learn estimator with `partial_fit`, scored by a loss.
 
     A sample is a row, an array of one dimension, or a pandas Series, and its target; or a batch, an
-    array of two dimensions or a DataFrame, and its targets. An estimator that was not fitted yet is
-    no model to score: the first sample, or batch, is learned and not scored.
+    array of two dimensions, a sparse matrix or a DataFrame, and its targets. An estimator that was
+    not fitted yet is no model to score: the first sample, or batch, is learned and not scored.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class SklearnLearner:
         """Return the loss of the model on a row, or the losses on a batch; None if not fitted."""
         from sklearn.exceptions import NotFittedError
 
-        rows, truths, single = batch(x, y)
+        rows, truths, single = self._batch(x, y)
         ask: Callable[[Any], Any] = getattr(self.model, self._method)
         try:
             self._outputs = outputs = ask(rows)
@@ -101,35 +102,51 @@ class SklearnLearner:
             if outputs.ndim != 1:
                 raise InvalidInput("A loss of scores needs two classes. Got more instead.")
             y = y == self.model.classes_[1]
-        elif self.loss.needs == "value" and np.shape(outputs) != np.shape(y):
+        elif np.shape(outputs) != np.shape(y):
             raise InvalidInput(
                 "'y' must have the shape of the predictions, "
                 f"{np.shape(outputs)}. Got {np.shape(y)} instead."
             )
-        return np.asarray(self.loss.each(y, outputs), dtype=np.float64)
+        found = np.asarray(self.loss.each(y, outputs), dtype=np.float64)
+        return np.asarray(found.reshape(len(found), -1).mean(axis=1))  # over a sample's outputs
 
     def learn(self, x: Any, y: Any) -> None:
         """Train the model on a row, or on a batch as one step."""
-        rows, truths, _ = batch(x, y)
+        rows, truths, _ = self._batch(x, y)
         if self._classes is not None:
             self.model.partial_fit(rows, truths, classes=self._classes)
         else:
             self.model.partial_fit(rows, truths)
 
+    def _batch(self, x: Any, y: Any) -> tuple[Any, Any, bool]:
+        """Return rows, their targets, and whether it is one row alone; labels must be known."""
+        rows, truths, single = batch(x, y)
+        if not self._classifies:
+            return rows, truths, single
+        truths = truths[:, 0] if truths.ndim == 2 and truths.shape[1] == 1 else truths
+        known = self._classes if self._classes is not None else self.model.classes_
+        strange = truths[~np.isin(truths, known)]
+        if strange.size:
+            raise InvalidInput(
+                f"'y' must be one of the classes, {np.array2string(known, threshold=10)}. "
+                f"Got {strange.ravel()[0]!r} instead."
+            )
+        return rows, truths, single
+
     @property
     def predicted(self) -> Any:
-        """The labels by the last evaluation; None if there was no model."""
+        """The labels by the last evaluation, of a classifier; None if there was no model."""
+        if not self._classifies:
+            raise NotAvailable("A regressor predicts no labels.")
         if self._outputs is None or self.loss.needs in ("value", "label"):
             return self._outputs
         classes = self.model.classes_
         best = self._outputs.argmax(axis=1) if self._outputs.ndim == 2 else self._outputs > 0
         return classes[np.asarray(best, dtype=np.intp)]
 
-    def fingerprint(self) -> bytes:
-        """Return the state of the model, as pickle writes it."""
-        import pickle
-
-        return pickle.dumps(self.model)
+    def fingerprint(self) -> bytes | None:
+        """Return a digest of the model."""
+        return digest(self.model)
 
     def __repr__(self) -> str:
         return f"SklearnLearner({self.model}, {self.loss})"
@@ -139,7 +156,7 @@ def batch(x: Any, y: Any) -> tuple[Any, Any, bool]:
     """Return rows and their targets, and whether there was but one row, on its own."""
     if hasattr(x, "to_frame"):  # a Series is one row, and keeps its names
         return x.to_frame().T, np.asarray([y]), True
-    rows = x if hasattr(x, "columns") else np.asarray(x)
+    rows = x if hasattr(x, "columns") or hasattr(x, "tocsr") else np.asarray(x)
     if rows.ndim == 1:
         return rows[np.newaxis], np.asarray([y]), True
     truths = np.asarray(y)

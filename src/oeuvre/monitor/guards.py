@@ -5,8 +5,7 @@ something else has trained since the step before, so that it may know the sample
 and a held sample that was changed before it was learned.
 """
 
-import io
-import pickle
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,8 @@ import numpy as np
 
 from oeuvre.errors import MonitorWarning
 from oeuvre.learners import Learner
+from oeuvre.learners.digests import digest
+from oeuvre.monitor.values import Losses, as_losses
 
 __all__ = ["Guard"]
 
@@ -39,9 +40,9 @@ class Guard:
         model = self._look()
         if self._model is not None and model is not None and model != self._model:
             self._tell(
-                "The model changed between two steps: something else has trained it, so it may "
-                "have learned a sample before it is scored on it, and its loss looks too good. "
-                "Let the monitor train the model: call monitor.update(x, y) and nothing else."
+                "The state of the model changed between two steps. If something else has trained "
+                "it, it may have learned a sample before it is scored on it, and its loss looks "
+                "too good. Let the monitor train it: call monitor.update(x, y) and nothing else."
             )
         if held is not None and (
             (x is held[0] and (isinstance(x, dict | list) or hasattr(x, "shape")))
@@ -53,10 +54,10 @@ class Guard:
                 "stream fills one buffer again and again, give a copy: monitor.update(x.copy(), y)."
             )
 
-    def evaluated(self, x: Any, y: Any, loss: Any) -> None:
+    def evaluated(self, x: Any, y: Any, loss: Losses) -> None:
         """Evaluate a sample once more, and see whether that makes a difference."""
         before = self._look()
-        again = self._learner.evaluate(x, y)
+        again = as_losses(self._learner.evaluate(x, y))
         after = self._look()
         if before is not None and after is not None and before != after:
             self._tell(
@@ -87,47 +88,45 @@ class Guard:
     def _look(self) -> Any:
         """Return something that differs where the model does; None if that cannot be had."""
         look = getattr(self._learner, "fingerprint", None)
-        return self._timed(digest, self._learner) if look is None else self._timed(look)
+        return self._timed(state_of, self._learner) if look is None else self._timed(look)
 
     def _timed(self, look: Callable[..., Any], *what: Any) -> Any:
         """Return what a look gives; None from the first one on that takes too long."""
         if not self._patient:
             return None
         start = time.perf_counter()
-        found = look(*what)
-        self._patient = time.perf_counter() - start < PATIENCE
+        try:
+            found = look(*what)
+        except Exception:  # a guard must not break what works without it
+            found = None
+        self._patient = found is not None and time.perf_counter() - start < PATIENCE
         return found
 
     def _tell(self, message: str) -> None:
         if message not in self._told:
             self._told.add(message)
-            warnings.warn(message, MonitorWarning, stacklevel=4)
+            warnings.warn(message, MonitorWarning, stacklevel=depth())
 
 
-class Contents(pickle.Pickler):
-    """Pickles a tensor as its own numbers, without the rest of what it is a view of."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        """Return how a tensor is written."""
-        if hasattr(obj, "detach") and hasattr(obj, "numpy"):
-            return np.asarray, (obj.detach().cpu().numpy(),)
-        return NotImplemented
+def depth() -> int:
+    """Return how many calls up, from the caller, the first one is that is not this library's."""
+    frame, levels = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("oeuvre."):
+        frame, levels = frame.f_back, levels + 1
+    return levels
 
 
-def digest(value: Any) -> bytes | None:
-    """Return a digest of whatever can be pickled; None for what cannot."""
-    import hashlib
-
-    try:
-        buffer = io.BytesIO()
-        Contents(buffer).dump(value)
-        return hashlib.blake2b(buffer.getbuffer(), digest_size=16).digest()
-    except Exception:  # whatever a foreign object raises here, it cannot be compared
-        return None
+def state_of(learner: Learner) -> bytes | None:
+    """Return a digest of a learner, but for what it noted at its last evaluation."""
+    if hasattr(learner, "__dict__"):
+        kept = {name: each for name, each in vars(learner).items() if name != "predicted"}
+        return digest((type(learner), kept))
+    return digest(learner)
 
 
-def same(one: Any, two: Any) -> bool:
-    """Tell whether two losses, or arrays of them, are the same; NaN is the same as NaN."""
+def same(one: Losses, two: Losses) -> bool:
+    """Tell whether two losses, or arrays of them, are the same up to rounding, NaN too."""
     if one is None or two is None:
         return one is two
-    return bool(np.array_equal(np.asarray(one), np.asarray(two), equal_nan=True))
+    alike = np.shape(one) == np.shape(two)
+    return alike and np.allclose(one, two, rtol=1e-4, atol=0.0, equal_nan=True)

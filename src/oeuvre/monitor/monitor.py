@@ -8,23 +8,30 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from oeuvre._kernels.checks import batch_mean, to_float
-from oeuvre.errors import InvalidInput, InvalidLoss, NotSerializable, StateError
+from oeuvre.errors import InvalidInput, InvalidLoss
 from oeuvre.estimators import AdaptiveOeuvre, Estimator, Quality, Snapshot, files
-from oeuvre.estimators.arrays import Floats, column
 from oeuvre.estimators.snapshot import take
 from oeuvre.intervals import Interval
 from oeuvre.learners import Learner, learner_of
-from oeuvre.monitor.guards import Guard, digest
-from oeuvre.monitor.samples import from_data, to_data
+from oeuvre.monitor import state
+from oeuvre.monitor.guards import Guard
+from oeuvre.monitor.values import (
+    Losses,
+    as_losses,
+    finite,
+    is_same,
+    mean_of,
+    one_label,
+    unlabelled,
+)
 from oeuvre.parameters import boolean, integer, invalid
 
 __all__ = ["Monitor"]
 
 Mode: TypeAlias = Literal["lag", "snapshot"]
-Losses: TypeAlias = float | Floats | None
-"""The loss of a sample, the losses of a batch, or None where there is no model yet."""
-COUNTERS = ("skipped", "unseen", "expired")
+PARAMETERS = ("mode", "skip", "quality", "guard", "limit")
+NOTHING = object()
+"""Stands for the label by a model that had none to give."""
 
 
 class Monitor:
@@ -33,7 +40,8 @@ class Monitor:
     At each step the fresh sample is scored on the model as it is, then the model is trained on the
     sample held back, and the fresh sample is scored again and held back in its turn. So every
     sample is scored before it is learned, by two models, and no model is copied. The estimate is
-    about the model as it is after the step.
+    about the model as it is after the step, or, in the mode "snapshot", before it learned the last
+    sample.
 
     Parameters
     ----------
@@ -91,7 +99,7 @@ class Monitor:
         guard: int = 5,
         limit: int = 1000,
     ) -> None:
-        if not isinstance(learner, Learner):
+        if isinstance(learner, type) or not isinstance(learner, Learner):
             wanted = "an object with 'evaluate' and 'learn'; Monitor.of takes models of libraries"
             raise invalid("Monitor", "learner", wanted, learner)
         if not isinstance(estimator, Estimator | None):
@@ -101,7 +109,7 @@ class Monitor:
         self.learner = learner
         self.estimator: Estimator = AdaptiveOeuvre() if estimator is None else estimator
         given = isinstance(quality, Quality) or boolean("Monitor", "quality", quality)
-        if given and not any(hasattr(each, "predicted") for each in (learner, type(learner))):
+        if given and not hasattr(learner, "predicted"):
             raise invalid("Monitor", "quality", "False: this learner has no 'predicted'", quality)
         self.quality = quality if isinstance(quality, Quality) else Quality() if given else None
         self.skipped = 0
@@ -134,17 +142,7 @@ class Monitor:
 
     @classmethod
     def of(
-        cls,
-        model: Any,
-        loss: Any = None,
-        estimator: Estimator | None = None,
-        *,
-        mode: Mode = "lag",
-        skip: bool = False,
-        quality: bool | Quality = False,
-        guard: int = 5,
-        limit: int = 1000,
-        **options: Any,
+        cls, model: Any, loss: Any = None, estimator: Estimator | None = None, **options: Any
     ) -> Self:
         """Return a monitor of a River, scikit-learn or PyTorch model.
 
@@ -155,23 +153,23 @@ class Monitor:
         loss
             A word such as "squared", "log" or "zero-one", a `losses.Loss`, or a function of
             (y, prediction); see `losses`. Each adapter has a default.
-        estimator, mode, skip, quality, guard, limit
+        estimator
             As for `Monitor`.
         options
-            Those of the adapter: `classes` for scikit-learn, `optimizer` and others for PyTorch.
+            Those of `Monitor`, and those of the adapter: `classes` for scikit-learn, `optimizer`
+            and others for PyTorch.
         """
-        learner = learner_of(model, loss, **options)
-        return cls(
-            learner, estimator, mode=mode, skip=skip, quality=quality, guard=guard, limit=limit
-        )
+        own = {name: options.pop(name) for name in PARAMETERS if name in options}
+        return cls(learner_of(model, loss, **options), estimator, **own)
 
     # Samples
 
     def update(self, x: Any, y: Any) -> Snapshot:
         """Take one step with a fresh sample, or with a batch if the learner takes one.
 
-        If the learner raises, the estimate is as it was, and the same sample can be given again;
-        what the model has done by then stays done, and is not done again.
+        If the learner raises, the estimate is as it was, and the same sample can be given again.
+        What was done by then is not done again, but for the `learn` that raised, if it was that:
+        its sample is learned again.
         """
         if unlabelled(y):
             if self._skip:
@@ -181,7 +179,12 @@ class Monitor:
                 f"'y' must be a label, without missing ones. Got {y!r:.80} instead. With skip=True "
                 "such samples are left out; a label that comes later is for ask and answer."
             )
-        return self._step(x, y)
+        try:
+            return self._step(x, y)
+        except BaseException:
+            if self._guard is not None:
+                self._guard.forget()
+            raise
 
     def run(self, stream: Iterable[Any]) -> Iterator[Snapshot]:
         """Take a step with each pair (x, y) of a stream, and yield what is known then.
@@ -203,8 +206,8 @@ class Monitor:
         The model is then one step past the one that the estimate is about.
         """
         if self._held is not None:
-            self.learner.learn(*self._held)
-            self._held, self._gap = None, True
+            self._learn(self._held)
+            self._held, self._gap = None, self.n > 0
             if self._guard is not None:
                 self._guard.forget()
 
@@ -234,7 +237,7 @@ class Monitor:
 
         The sample is scored on the model as it is now, not as it was when it was asked.
         """
-        if ticket not in self._waiting:
+        if not isinstance(ticket, int) or ticket not in self._waiting:
             raise InvalidInput(
                 f"'ticket' must be one that waits for its answer. Got {ticket!r:.80}, which was "
                 f"answered, given up (at most {self._params['limit']} wait), or never given out."
@@ -270,7 +273,7 @@ class Monitor:
         learner, guard = self.learner, self._guard
         if guard is not None:
             guard.begin(x, self._held)
-        if self._moved is not None and not is_sample(self._moved, x, y):
+        if self._moved is not None and not is_same(self._moved[:2], (x, y)):
             self._moved, self._gap = None, True  # whoever could have told of that move is gone
         if self._moved is None:
             previous = as_losses(learner.evaluate(x, y))
@@ -282,7 +285,7 @@ class Monitor:
         else:
             _, _, previous, before = self._moved
         if self._held is not None:
-            learner.learn(*self._held)
+            self._learn(self._held)
             self._moved, self._held = (x, y, previous, before), None
         loss = previous
         if self._prepare is not None:
@@ -299,64 +302,78 @@ class Monitor:
 
     def _copying(self, x: Any, y: Any) -> Snapshot:
         """Score the sample on the model and on the copy, then copy the model and learn."""
-        learner, guard = self.learner, self._guard
+        learner, guard, quality = self.learner, self._guard, self.quality
         if guard is not None:
             guard.begin(x, None)
-        before = None
         behind = learner if self._behind is None else self._behind
         previous = as_losses(behind.evaluate(x, y))
-        if self.quality is not None:
-            before = behind.predicted  # type: ignore[attr-defined]
+        before = None if quality is None else behind.predicted  # type: ignore[attr-defined]
         loss = as_losses(learner.evaluate(x, y)) if behind is not learner else previous
         if guard is not None:
             guard.evaluated(x, y, loss)
         for each in (previous, loss):
             if not finite(each):
                 return self._leave_out(x, y, each)
-        state = (
-            self.estimator._get_state(),
-            None if self.quality is None else self.quality.to_dict(),
-        )
+        old = self.estimator._get_state(), None if quality is None else quality._get_state()
         snapshot = self._feed(y, loss, previous, before, behind is not learner)
         try:
-            kept = copy.deepcopy(learner)
-            learner.learn(x, y)
+            frozen = self._freeze()
+            self._learn((x, y))
         except BaseException:
-            self.estimator._set_state(state[0])
-            if state[1] is not None:
-                self.quality = Quality.from_dict(state[1])
+            self.estimator._set_state(old[0])
+            if quality is not None and old[1] is not None:
+                quality._set_state(old[1])
             raise
-        self._behind = kept
+        self._behind = frozen
         if guard is not None:
             self._close(guard)
         return snapshot
 
+    def _freeze(self) -> Any:
+        """Return a copy of the learner that can be evaluated."""
+        own = getattr(self.learner, "frozen", None)
+        return copy.deepcopy(self.learner) if own is None else own()
+
+    def _learn(self, sample: tuple[Any, Any]) -> None:
+        """Train the model on a sample; an error says how to get rid of it."""
+        try:
+            self.learner.learn(*sample)
+        except Exception as error:
+            if self._held is not None:
+                error.add_note("oeuvre: monitor.discard() gives up the sample held back.")
+            raise
+
     def _feed(self, y: Any, loss: Losses, previous: Losses, before: Any, learned: bool) -> Snapshot:
         """Give a pair to the estimator, and labels to the quality; both take the step or none."""
-        estimator = self.estimator
+        estimator, quality = self.estimator, self.quality
         if loss is None:
+            self._gap = self._gap or (learned and self.n > 0)
             return take(estimator)
+        if previous is None and self.n > 0:
+            previous, before, self._gap = loss, NOTHING, True
         rate = self.learner.stability_rate if self._rated and learned else None  # type: ignore[attr-defined]
-        state = None if self.quality is None else estimator._get_state()
+        old = None if quality is None else estimator._get_state()
+        mean: Any = loss
+        last: Any = previous
         if isinstance(loss, float):
-            mean, last = loss, previous
             estimator.update(loss, previous, rate=rate)
         else:
-            mean, last = mean_of(loss), mean_of(previous)
+            mean, last = mean_of(loss), mean_of(previous)  # type: ignore[arg-type]
             estimator._update_batch(mean, last, rate, float(len(loss)))
-        if self.quality is not None:
+        if quality is not None:
             labels = self.learner.predicted  # type: ignore[attr-defined]
+            before = labels if before is NOTHING or quality.n == 0 else before
             try:
                 if isinstance(loss, float):
-                    self.quality.update(y, one_label(labels), one_label(before))
+                    quality.update(y, one_label(labels), one_label(before))
                 else:
-                    self.quality.update_many(y, labels, before)
+                    quality.update_many(y, labels, before)
             except BaseException:
-                estimator._set_state(state)  # type: ignore[arg-type]
+                estimator._set_state(old)  # type: ignore[arg-type]
                 raise
         if self._gap:
             self.unseen, self._gap = self.unseen + 1, False
-        return take(estimator, mean, math.nan if last is None else last)  # type: ignore[arg-type]
+        return take(estimator, mean, math.nan if last is None else last)
 
     def _leave_out(self, x: Any, y: Any, losses: Losses) -> Snapshot:
         """Skip a sample whose loss is not finite, or raise InvalidLoss."""
@@ -386,125 +403,28 @@ class Monitor:
 
         Save the model beside it, by the means of its library, at the same step.
         """
-        if self._behind is not None:
-            raise NotSerializable(
-                "In the mode 'snapshot' a monitor keeps a copy of the model, which is not data. "
-                "Pickle the monitor where you trust the file, or use the mode 'lag'."
-            )
-        moved = self._moved
-        if moved is not None and isinstance(moved[2], np.ndarray):
-            moved = (*moved[:2], moved[2].tolist(), moved[3])
-        return {
-            "kind": "Monitor",
-            "version": 1,
-            "params": dict(self._params),
-            "estimator": self.estimator.to_dict(),
-            "quality": None if self.quality is None else self.quality.to_dict(),
-            "state": {
-                **{name: getattr(self, name) for name in COUNTERS},
-                "tickets": self._tickets,
-                "gap": self._gap,
-                "guard": 0 if self._guard is None else self._guard.left,
-                "held": to_data(self._held),
-                "moved": to_data(moved),
-                "waiting": [[ticket, to_data(x)] for ticket, x in self._waiting.items()],
-            },
-        }
+        return state.to_dict(self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], learner: Learner) -> Self:
-        """Build a monitor from what `to_dict` gave and the learner it was then."""
-        keys = {"kind", "version", "params", "estimator", "quality", "state"}
-        if not isinstance(document, Mapping) or set(document) != keys:
-            raise StateError(f"A saved Monitor must be a mapping with the keys {sorted(keys)}.")
-        if document["kind"] != "Monitor" or document["version"] != 1:
-            raise StateError("A saved Monitor must be of version 1, of this version of oeuvre.")
-        try:
-            params, state = document["params"], document["state"]
-            monitor = cls(learner, Estimator.from_dict(document["estimator"]), **params)
-            if monitor.quality is not None:
-                monitor.quality = Quality.from_dict(document["quality"])
-            for name in COUNTERS:
-                setattr(monitor, name, integer("Monitor", name, state[name], 0))
-            monitor._tickets = integer("Monitor", "tickets", state["tickets"], 0)
-            monitor._gap = boolean("Monitor", "gap", state["gap"])
-            left = integer("Monitor", "guard", state["guard"], 0)
-            monitor._guard = Guard(learner, left) if left else None
-            held, moved = from_data(state["held"]), from_data(state["moved"])
-            waiting = [
-                (integer("Monitor", "ticket", t, 1), from_data(x)) for t, x in state["waiting"]
-            ]
-        except (KeyError, TypeError, ValueError) as error:
-            raise StateError(f"The entries of this saved Monitor do not fit: {error}") from error
-        if not (is_tuple(held, 2) and is_tuple(moved, 4)):
-            raise StateError("The samples of this saved Monitor do not fit.")
-        monitor._held, monitor._waiting = held, dict(waiting)
-        monitor._moved = None if moved is None else (*moved[:2], as_losses(moved[2]), moved[3])
+        """Build a monitor from what `to_dict` gave and the learner as it was then."""
+        params, estimator, quality, rest = state.read(document)
+        monitor = cls(learner, estimator, **{**params, "quality": quality or False})
+        state.restore(monitor, rest)
         return monitor
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], learner: Learner) -> Self:
-        """Read what `oeuvre.save(monitor, path)` wrote, and go on with the learner it was then."""
-        return cls.from_dict(files.read(path), learner)
+    def load(
+        cls, path: str | os.PathLike[str], model: Any, loss: Any = None, **options: Any
+    ) -> Self:
+        """Read what `oeuvre.save(monitor, path)` wrote, and go on with the model as it was then.
+
+        `model`, `loss` and `options` are a learner, or as for `Monitor.of`.
+        """
+        return cls.from_dict(files.read(path), learner_of(model, loss, **options))
 
     def __repr__(self) -> str:
         return f"<Monitor of {type(self.learner).__name__} by {self.estimator!r}, n={self.n}>"
-
-
-def as_losses(found: Any) -> Losses:
-    """Return what an evaluation gave as a float, an array of floats, or None."""
-    if found is None or type(found) is float:
-        return found
-    if type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == 1 and found.size:
-        return np.ascontiguousarray(found)
-    if getattr(found, "shape", None) == () or not hasattr(found, "__len__"):
-        return to_float(found)
-    return column("losses", found)
-
-
-def mean_of(losses: Losses) -> Any:
-    """Return the mean of a batch's losses, from left to right; None if there is no model yet."""
-    return None if losses is None else batch_mean(losses.data, 0, len(losses))  # type: ignore[union-attr, arg-type]
-
-
-def finite(losses: Losses) -> bool:
-    """Tell whether all losses are finite; no loss is no bad one."""
-    if isinstance(losses, float):
-        return math.isfinite(losses)
-    return losses is None or bool(np.isfinite(losses).all())
-
-
-def unlabelled(y: Any) -> bool:
-    """Tell whether a label is missing, or one of a batch."""
-    if isinstance(y, float):
-        return math.isnan(y)
-    if y is None or isinstance(y, int | str):
-        return y is None
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    if kind == "O":
-        return any(map(unlabelled, np.asarray(y).flat))
-    if kind == "f":
-        return bool(np.isnan(y).any())
-    if hasattr(y, "is_floating_point"):  # a torch tensor
-        return bool(y.is_floating_point() and y.isnan().any())
-    return False
-
-
-def is_sample(moved: tuple[Any, Any, Losses, Any], x: Any, y: Any) -> bool:
-    """Tell whether a sample is the one with which a step was broken off."""
-    return (x is moved[0] and y is moved[1]) or (
-        (seen := digest((x, y))) is not None and seen == digest(moved[:2])
-    )
-
-
-def one_label(labels: Any) -> Any:
-    """Return a label that may stand alone in an array."""
-    return labels[0] if getattr(labels, "shape", ()) == (1,) else labels
-
-
-def is_tuple(value: Any, size: int) -> bool:
-    """Tell whether a saved value is None or a tuple of some size."""
-    return value is None or (isinstance(value, tuple) and len(value) == size)
 
 
 files.OTHERS["Monitor"] = Monitor

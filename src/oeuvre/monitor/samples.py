@@ -7,6 +7,7 @@ says what it is; nothing that is read is executed.
 import base64
 import datetime as dt
 import math
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,8 @@ from oeuvre.errors import NotSerializable, StateError
 __all__ = ["from_data", "to_data"]
 
 TAG = "~"
+DTYPE = r"[<>|=][biufcSUMm]\d+(\[\w+\])?"
+"""Types of arrays that are written: numbers, text and dates."""
 
 
 def to_data(value: Any) -> Any:
@@ -38,7 +41,7 @@ def to_data(value: Any) -> Any:
         return {TAG: "dict", "items": items}
     if kind in (dt.datetime, dt.date):
         return {TAG: kind.__name__, "text": value.isoformat()}
-    if isinstance(value, np.ndarray | np.generic):
+    if kind is np.ndarray or isinstance(value, np.generic):
         return array_to_data(value)
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and kind is torch.Tensor:
@@ -47,13 +50,25 @@ def to_data(value: Any) -> Any:
         except TypeError:
             raise refused(value) from None
         return {TAG: "tensor", "array": made}
-    if pandas is not None and kind is pandas.DataFrame:
-        columns = [[to_data(name), to_data(value[name].to_numpy())] for name in value.columns]
-        return {TAG: "frame", "columns": columns, "index": to_data(value.index.tolist())}
-    if pandas is not None and kind is pandas.Series:
-        names = {"name": to_data(value.name), "index": to_data(value.index.tolist())}
-        return {TAG: "series", "values": to_data(value.to_numpy()), **names}
+    if pandas is not None and kind in (pandas.DataFrame, pandas.Series):
+        return frame_to_data(value, value.to_frame() if kind is pandas.Series else value)
     raise refused(value)
+
+
+def frame_to_data(value: Any, frame: Any) -> dict[str, Any]:
+    """Return a pandas DataFrame, or a Series in the form of one, as data."""
+    plain = all(isinstance(each, np.dtype) for each in frame.dtypes)
+    indexes = frame.index, frame.columns
+    if not plain or any(index.nlevels > 1 or index.names != [None] for index in indexes):
+        raise refused(value)
+    columns = [
+        [to_data(name), to_data(frame.iloc[:, place].to_numpy())]
+        for place, name in enumerate(frame.columns)
+    ]
+    if not hasattr(value, "columns"):
+        columns[0][0] = to_data(value.name)
+    index = to_data(frame.index.to_numpy())
+    return {TAG: type(value).__name__, "columns": columns, "index": index}
 
 
 def array_to_data(value: Any) -> dict[str, Any]:
@@ -61,7 +76,7 @@ def array_to_data(value: Any) -> dict[str, Any]:
     shape = list(value.shape)
     if value.dtype.kind == "O":
         return {TAG: "objects", "shape": shape, "items": [to_data(v) for v in value.ravel()]}
-    if value.dtype.kind not in "biufcSUMm":
+    if not re.fullmatch(DTYPE, value.dtype.str):
         raise refused(value)
     raw = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
     what = "scalar" if isinstance(value, np.generic) else "array"
@@ -83,7 +98,14 @@ def from_data(data: Any) -> Any:
         return read(data)
     except StateError:
         raise
-    except (KeyError, TypeError, ValueError, ImportError, RecursionError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        ImportError,
+        RecursionError,
+    ) as error:
         raise StateError(f"A sample in this saved state cannot be read: {error}") from error
 
 
@@ -102,17 +124,22 @@ def read(data: Any) -> Any:
 
 def read_array(data: dict[str, Any]) -> Any:
     """Return an array of numbers, text or dates."""
-    dtype = np.dtype(data["dtype"])
-    if dtype.kind not in "biufcSUMm":
-        raise StateError(f"An array in this saved state cannot be of type {dtype}.")
+    name = data["dtype"]
+    if not (isinstance(name, str) and re.fullmatch(DTYPE, name)):
+        raise StateError(f"An array in this saved state cannot be of type {name!r:.80}.")
+    dtype = np.dtype(name)
     raw = base64.b64decode(data["bytes"], validate=True)
-    return np.frombuffer(raw, dtype).reshape(data["shape"]).copy()
+    array = np.frombuffer(raw, dtype) if dtype.itemsize else np.zeros(data["shape"], dtype)
+    if math.prod(array.shape) != math.prod(data["shape"]):
+        raise StateError("An array in this saved state must have as many entries as its shape.")
+    return array.reshape(data["shape"]).copy()
 
 
 def read_objects(data: dict[str, Any]) -> Any:
     """Return an array of Python objects."""
     made = np.empty(len(data["items"]), dtype=object)
-    made[:] = [read(each) for each in data["items"]]
+    for place, each in enumerate(data["items"]):
+        made[place] = read(each)
     return made.reshape(data["shape"])
 
 
@@ -134,13 +161,6 @@ def read_frame(data: dict[str, Any]) -> Any:
     return frame
 
 
-def read_series(data: dict[str, Any]) -> Any:
-    """Return a pandas Series."""
-    import pandas as pd
-
-    return pd.Series(read(data["values"]), index=read(data["index"]), name=read(data["name"]))
-
-
 READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "float": lambda data: float(data["text"]),
     "tuple": lambda data: tuple(read(each) for each in data["items"]),
@@ -151,6 +171,6 @@ READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "scalar": lambda data: read_array(data)[()],
     "objects": read_objects,
     "tensor": read_tensor,
-    "frame": read_frame,
-    "series": read_series,
+    "DataFrame": read_frame,
+    "Series": lambda data: read_frame(data).iloc[:, 0].rename(read(data["columns"][0][0])),
 }
