@@ -43,7 +43,7 @@ class RiverLearner:
             raise invalid("RiverLearner", "model", "a River regressor or classifier", model)
         self.kind = kind_of(model)
         if self.kind == "other":
-            wanted = "a regressor or classifier with one target, not an active or multi-output one"
+            wanted = "a River regressor or classifier with one target that is given, not asked for"
             raise invalid("RiverLearner", "model", wanted, model)
         self.model = model
         classifies = self.kind != "regressor" and gives_probabilities(model)
@@ -60,21 +60,26 @@ class RiverLearner:
         self._predict: Callable[[Any], Any] = getattr(model, self.asks + "_one")
         self.prediction: Any = None
         """What the model said at the last evaluation."""
+        self._asked: Any = None
 
     def evaluate(self, x: Any, y: Any) -> Any:
         """Return the loss of the model on a sample, or the losses on a DataFrame."""
         if isinstance(x, dict):
+            self._asked = x
             self.prediction = prediction = self._predict(x)
             if prediction is None and self.loss.needs == "value":
                 return None  # it has no answer yet
             return self.loss(y, prediction)
         self._check_batch(x)
-        found = getattr(self.model, self.asks + "_many")(x)
-        self.prediction = found.to_dict("records") if found.ndim == 2 else found.tolist()
-        if not len(x) == len(y) == len(self.prediction):
+        if len(x) != len(y):
             raise InvalidInput(
                 f"'y' must have as many entries as 'x' has rows, {len(x)}. Got {len(y)} instead."
             )
+        self._asked = x
+        found = getattr(self.model, self.asks + "_many")(x)
+        self.prediction = found.to_dict("records") if found.ndim == 2 else found.tolist()
+        if len(self.prediction) != len(x):
+            return None  # it has no answer yet
         return [self.loss(*each) for each in zip(plain(y), self.prediction, strict=True)]
 
     def learn(self, x: Any, y: Any) -> None:
@@ -93,19 +98,21 @@ class RiverLearner:
         """The label by the last evaluation, of a classifier; None where it has no answer yet."""
         if self.kind == "regressor":
             raise NotAvailable("A regressor predicts no labels.")
-        if isinstance(self.prediction, list):
-            return [label_of(each) for each in self.prediction]
-        return label_of(self.prediction)
+        if self.asks == "predict" or self._asked is None:
+            return self.prediction
+        if isinstance(self._asked, dict):
+            return self.model.predict_one(self._asked)
+        return self.model.predict_many(self._asked).tolist()
 
     def _check_batch(self, x: Any) -> None:
         if not hasattr(x, "columns"):
             raise InvalidInput(
                 f"'x' must be a dict of features, or a pandas DataFrame. Got {x!r:.80} instead."
             )
-        if not hasattr(self.model, "learn_many"):
+        if not hasattr(last_part(self.model), "learn_many"):
             raise InvalidInput(
-                f"{type(self.model).__name__} has no 'learn_many', so it takes single samples: "
-                "give rows one by one, as river.stream.iter_pandas does."
+                f"{type(last_part(self.model)).__name__} has no 'learn_many', so it takes single "
+                "samples: give rows one by one, as dicts."
             )
 
     def __repr__(self) -> str:
@@ -122,8 +129,9 @@ def kind_of(model: Any) -> str:
         return "other"
     if "Regressor" in names and "Classifier" not in names:
         return "regressor"
-    classifies = "Classifier" in names or hasattr(model, "predict_proba_one")
-    return "classifier" if classifies else "regressor"
+    if "Classifier" not in names and type(last_part(model)).__module__.startswith("river."):
+        return "other"
+    return "classifier" if hasattr(model, "predict_proba_one") else "regressor"
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -135,13 +143,6 @@ def gives_probabilities(model: Any) -> bool:
 def last_part(model: Any) -> Any:
     """Return what a pipeline ends in, or the model itself."""
     return getattr(model, "_last_step", model)
-
-
-def label_of(prediction: Any) -> Any:
-    """Return the likeliest label of a mapping to probabilities, or the label itself."""
-    if isinstance(prediction, dict):
-        return max(prediction, key=prediction.__getitem__) if prediction else None
-    return prediction
 
 
 def plain(y: Any) -> list[Any]:

@@ -57,8 +57,9 @@ class SklearnLearner:
             from sklearn import base
         except ImportError:
             raise missing("SklearnLearner", "scikit-learn", "sklearn") from None
-        if isinstance(model, type) or not hasattr(model, "partial_fit"):
-            wanted = "a scikit-learn estimator with 'partial_fit'"
+        supervised = not isinstance(model, type) and hasattr(model, "partial_fit")
+        if not (supervised and (base.is_classifier(model) or base.is_regressor(model))):
+            wanted = "a scikit-learn classifier or regressor with 'partial_fit'"
             raise invalid("SklearnLearner", "model", wanted, model)
         self._classifies = base.is_classifier(model)
         default = "zero-one" if self._classifies else "squared"
@@ -76,6 +77,7 @@ class SklearnLearner:
             raise invalid("SklearnLearner", "classes", "None: this is no classifier", classes)
         self._classes = None if classes is None else np.unique(np.asarray(list(classes)))
         self._method = method
+        self._asked: Any = None
         self._outputs: Any = None
 
     def evaluate(self, x: Any, y: Any) -> Any:
@@ -85,9 +87,9 @@ class SklearnLearner:
         rows, truths, single = self._batch(x, y)
         ask: Callable[[Any], Any] = getattr(self.model, self._method)
         try:
+            self._asked, self._outputs = rows, None
             self._outputs = outputs = ask(rows)
         except NotFittedError:
-            self._outputs = None
             return None
         found = self._score(truths, outputs)
         return float(found[0]) if single else found
@@ -138,11 +140,9 @@ class SklearnLearner:
         """The labels by the last evaluation, of a classifier; None if there was no model."""
         if not self._classifies:
             raise NotAvailable("A regressor predicts no labels.")
-        if self._outputs is None or self.loss.needs in ("value", "label"):
+        if self._outputs is None or self._method == "predict":
             return self._outputs
-        classes = self.model.classes_
-        best = self._outputs.argmax(axis=1) if self._outputs.ndim == 2 else self._outputs > 0
-        return classes[np.asarray(best, dtype=np.intp)]
+        return self.model.predict(self._asked)
 
     def fingerprint(self) -> bytes | None:
         """Return a digest of the model."""
@@ -157,10 +157,10 @@ def batch(x: Any, y: Any) -> tuple[Any, Any, bool]:
     if hasattr(x, "to_frame"):  # a Series is one row, and keeps its names
         return x.to_frame().T, np.asarray([y]), True
     rows = x if hasattr(x, "columns") or hasattr(x, "tocsr") else np.asarray(x)
-    if rows.ndim == 1:
+    if len(rows.shape) == 1:
         return rows[np.newaxis], np.asarray([y]), True
     truths = np.asarray(y)
-    if rows.ndim != 2 or truths.ndim < 1 or len(truths) != len(rows):
+    if len(rows.shape) != 2 or truths.ndim < 1 or len(truths) != rows.shape[0]:
         raise InvalidInput(
             "'x' must be a row or a table, with a target for each row in 'y'. "
             f"Got the shapes {np.shape(x)} and {np.shape(y)} instead."

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import torch
-
 from oeuvre.errors import InvalidInput, MonitorWarning, NotAvailable, NotEnoughData
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
 from oeuvre.estimators.arrays import check_batch
@@ -34,7 +32,13 @@ from oeuvre.learners.networks import (
     undisturbed,
     versions,
 )
+from oeuvre.learners.protocol import missing
 from oeuvre.parameters import boolean, integer, invalid
+
+try:
+    import torch
+except ImportError:
+    raise missing("This", "PyTorch", "torch") from None
 
 __all__ = ["TorchLearner", "Validation"]
 
@@ -343,6 +347,7 @@ class Validation:
             self.snapshot = take(self.estimator, loss, float(previous or 0.0))
         except InvalidInput:
             if not self._skip:
+                self.begin()  # the batch is given up, the next one may be better
                 raise
             self.skipped += 1
             self.snapshot = take(self.estimator)

@@ -59,6 +59,9 @@ class Guard:
         before = self._look()
         again = as_losses(self._learner.evaluate(x, y))
         after = self._look()
+        if before != after:  # a model that only filled something in has settled by the next time
+            self._learner.evaluate(x, y)
+            before, after = after, self._look()
         if before is not None and after is not None and before != after:
             self._tell(
                 "Evaluating a sample changes the model. Evaluate without learning: for River, not "

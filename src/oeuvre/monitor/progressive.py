@@ -67,7 +67,7 @@ def progressive(
     learner = RiverLearner(model, loss)
     if not metric.works_with(model):
         raise InvalidInput(f"'metric' must be one that works with this model. Got {metric!r:.80}.")
-    labels = metric.requires_labels or learner.kind == "regressor"
+    labels = learner.kind == "regressor" or metric.requires_labels
     asks = "predict" if labels else "predict_proba"
     predict: Callable[[Any], Any] = getattr(model, asks + "_one")
     if moment is None and delay is None:
