@@ -169,8 +169,8 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
                 "change may go. Ask for 'normal', or give 'b' and 'c' to Oeuvre."
             )
 
-    def _normal(self) -> tuple[float, float]:
-        return self._estimate, self._spread()
+    def _normal(self) -> tuple[float, float] | None:
+        return None if self._two_gain else (self._estimate, self._spread())
 
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()

@@ -83,8 +83,6 @@ class Estimator(ABC):
     """Entry i turns the saved (params, state) of version i + 1 into those of version i + 2."""
     _has_variance: ClassVar[bool] = False
     _has_interval: ClassVar[bool] = False
-    _normal: Callable[[], tuple[float, float]]
-    """Returns center and variance of the interval of kind "normal", where there is one."""
     _needs_previous: ClassVar[bool] = False
 
     _n: int
@@ -181,7 +179,14 @@ class Estimator(ABC):
         self, level: float, kind: str, side: Side, horizon: int | None, proxy: str
     ) -> Interval:
         """Make an interval of a kind that `_check_kind` allows."""
-        return normal_interval(self.get(), self._normal(), level, side)
+        normal = self._normal()
+        if normal is None:
+            raise NotAvailable(f"{type(self).__name__} has no interval.")
+        return normal_interval(self.get(), normal, level, side)
+
+    def _normal(self) -> tuple[float, float] | None:
+        """Return center and variance of the interval of kind "normal", if there is one."""
+        return None
 
     def _check_kind(self, kind: str) -> None:
         """Raise NotAvailable if this estimator can never have an interval of this kind."""

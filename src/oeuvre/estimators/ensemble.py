@@ -251,9 +251,9 @@ class Ensemble(EnsembleCore, Estimator):
                 "for 'normal', or give 'b' and 'c' to Oeuvre."
             )
 
-    def _normal(self) -> tuple[float, float]:
+    def _normal(self) -> tuple[float, float] | None:
         anchor: Any = self._anchor
-        return anchor._estimate, anchor._spread()
+        return None if anchor is None or anchor._two_gain else (anchor._estimate, anchor._spread())
 
     def _get_state(self) -> dict[str, Any]:
         state = {name: getattr(self, "_" + name) for name in self._fields}

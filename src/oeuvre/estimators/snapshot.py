@@ -9,7 +9,7 @@ from oeuvre.intervals import Interval
 __all__ = ["Snapshot", "take"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Snapshot:
     """One step: what the fresh sample cost on both models, and the estimate after it.
 
@@ -32,6 +32,21 @@ class Snapshot:
     estimate: float
     _normal: tuple[float, float] | None = field(default=None, repr=False)
 
+    def __init__(
+        self,
+        n: int,
+        loss: float,
+        previous: float,
+        estimate: float,
+        normal: tuple[float, float] | None = None,
+    ) -> None:
+        # as a frozen dataclass would, in half the time: there is one at every step
+        put_n(self, n)
+        put_loss(self, loss)
+        put_previous(self, previous)
+        put_estimate(self, estimate)
+        put_normal(self, normal)
+
     @property
     def interval(self) -> Interval | None:
         """The interval of 95 % for the loss of this step's model; None while too little is known.
@@ -44,10 +59,14 @@ class Snapshot:
         return normal_interval(self.estimate, self._normal)
 
 
+put_n, put_loss, put_previous, put_estimate, put_normal = (
+    getattr(Snapshot, name).__set__ for name in Snapshot.__slots__
+)
+
+
 def take(estimator: Estimator, loss: float = math.nan, previous: float = math.nan) -> Snapshot:
     """Return the snapshot of an estimator after a step with these losses."""
-    n = estimator.n
+    n = estimator._n
     if n == 0:
         return Snapshot(0, loss, previous, math.nan)
-    normal = estimator._normal() if estimator._has_interval else None
-    return Snapshot(n, loss, previous, estimator.get(), normal)
+    return Snapshot(n, loss, previous, estimator.get(), estimator._normal())

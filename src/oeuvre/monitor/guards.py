@@ -24,6 +24,28 @@ PATIENCE = 0.25
 """Seconds that a look at a model or a sample may take; after a longer one nothing is looked at."""
 
 
+CHANGES = (
+    "Evaluating a sample changes the model. Evaluate without learning: for River, not within "
+    "compose.learn_during_predict(); for PyTorch, with the model in eval mode, where BatchNorm "
+    "keeps its running statistics."
+)
+RANDOM = (
+    "Evaluating the same sample twice gives different losses, though the model looks the same: the "
+    "prediction is random, as with dropout in train mode. Evaluate in eval mode (model.eval()), or "
+    "fix the random state of a prediction."
+)
+ELSEWHERE = (
+    "The state of the model changed between two steps. If something else has trained it, it may "
+    "have learned a sample before it is scored on it, and its loss looks too good. Let the monitor "
+    "train it: call monitor.update(x, y) and nothing else."
+)
+REUSED = (
+    "The sample held back is no longer what it was, or the same object was given twice in a row, "
+    "so the model would learn a sample before it is scored on it. If the stream fills one buffer "
+    "again and again, give a copy: monitor.update(x.copy(), y)."
+)
+
+
 class Guard:
     """Checks for the first `samples` steps of a monitor; each mistake is told once."""
 
@@ -32,48 +54,33 @@ class Guard:
         self._learner = learner
         self._told: set[str] = set()
         self._model: Any = None
+        self._begun: Any = None
         self._held: Any = None
         self._patient = True
 
     def begin(self, x: Any, held: tuple[Any, Any] | None) -> None:
         """Look at the model and the held sample at the beginning of a step."""
-        model = self._look()
+        model = self._begun = self._look()
         if self._model is not None and model is not None and model != self._model:
-            self._tell(
-                "The state of the model changed between two steps. If something else has trained "
-                "it, it may have learned a sample before it is scored on it, and its loss looks "
-                "too good. Let the monitor train it: call monitor.update(x, y) and nothing else."
-            )
+            self._tell(ELSEWHERE if model == self._look() else CHANGES)
         if held is not None and (
             (x is held[0] and (isinstance(x, dict | list) or hasattr(x, "shape")))
             or (self._held is not None and self._timed(digest, held) not in (None, self._held))
         ):
-            self._tell(
-                "The sample held back is no longer what it was, or the same object was given twice "
-                "in a row, so the model would learn a sample before it is scored on it. If the "
-                "stream fills one buffer again and again, give a copy: monitor.update(x.copy(), y)."
-            )
+            self._tell(REUSED)
 
     def evaluated(self, x: Any, y: Any, loss: Losses) -> None:
         """Evaluate a sample once more, and see whether that makes a difference."""
-        before = self._look()
         again = as_losses(self._learner.evaluate(x, y))
-        after = self._look()
-        if before != after:  # a model that only filled something in has settled by the next time
-            self._learner.evaluate(x, y)
-            before, after = after, self._look()
+        before, after = self._begun, self._look()
+        for _ in range(2):  # a model that only fills something in has settled by then
+            if before != after:
+                self._learner.evaluate(x, y)
+                before, after = after, self._look()
         if before is not None and after is not None and before != after:
-            self._tell(
-                "Evaluating a sample changes the model. Evaluate without learning: for River, not "
-                "within compose.learn_during_predict(); for PyTorch, with the model in eval mode, "
-                "where BatchNorm keeps its running statistics."
-            )
+            self._tell(CHANGES)
         elif not same(loss, again):
-            self._tell(
-                "Evaluating the same sample twice gives different losses, though the model looks "
-                "the same: the prediction is random, as with dropout in train mode. Evaluate in "
-                "eval mode (model.eval()), or fix the random state of a prediction."
-            )
+            self._tell(RANDOM)
 
     def end(self, held: tuple[Any, Any] | None) -> None:
         """Remember model and held sample at the end of a step."""
@@ -101,8 +108,9 @@ class Guard:
         try:
             found = look(*what)
         except Exception:  # a guard must not break what works without it
-            found = None
-        self._patient = found is not None and time.perf_counter() - start < PATIENCE
+            self._patient = False
+            return None
+        self._patient = time.perf_counter() - start < PATIENCE
         return found
 
     def _tell(self, message: str) -> None:

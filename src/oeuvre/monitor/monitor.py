@@ -4,6 +4,7 @@ import copy
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -129,6 +130,8 @@ class Monitor:
         self._step = self._lag if mode == "lag" else self._copying
         self._prepare = getattr(learner, "prepare", None)
         self._rated = hasattr(learner, "stability_rate")
+        self._plain = self.quality is None and not self._rated
+        """Whether losses are all there is to pass on."""
         self._guard: Guard | None = Guard(learner, guard) if guard else None
         self._held: tuple[Any, Any] | None = None
         self._moved: tuple[Any, Any, Losses, Any] | None = None
@@ -171,7 +174,7 @@ class Monitor:
         What was done by then is not done again, but for the `learn` that raised, if it was that:
         its sample is learned again.
         """
-        if unlabelled(y):
+        if type(y) is not bool and unlabelled(y):
             if self._skip:
                 self.skipped += 1
                 return take(self.estimator)
@@ -206,7 +209,7 @@ class Monitor:
         The model is then one step past the one that the estimate is about.
         """
         if self._held is not None:
-            self._learn(self._held)
+            self.learner.learn(*self._held)
             self._held, self._gap = None, self.n > 0
             if self._guard is not None:
                 self._guard.forget()
@@ -276,25 +279,35 @@ class Monitor:
         if self._moved is not None and not is_same(self._moved[:2], (x, y)):
             self._moved, self._gap = None, True  # whoever could have told of that move is gone
         if self._moved is None:
-            previous = as_losses(learner.evaluate(x, y))
+            previous = learner.evaluate(x, y)
+            if type(previous) is not float:
+                previous = as_losses(previous)
             if guard is not None:
                 guard.evaluated(x, y, previous)
-            if not finite(previous):
+            if not (isfinite(previous) if type(previous) is float else finite(previous)):
                 return self._leave_out(x, y, previous)
             before = None if self.quality is None else learner.predicted  # type: ignore[attr-defined]
         else:
             _, _, previous, before = self._moved
         if self._held is not None:
-            self._learn(self._held)
+            try:
+                learner.learn(*self._held)
+            except Exception as error:
+                error.add_note("oeuvre: monitor.discard() gives up the sample held back.")
+                raise
             self._moved, self._held = (x, y, previous, before), None
         loss = previous
-        if self._prepare is not None:
-            loss = as_losses(self._prepare(x, y))
-        elif self._moved is not None:
-            loss = as_losses(learner.evaluate(x, y))
-        if not finite(loss):
+        if self._moved is not None or self._prepare is not None:
+            loss = (self._prepare or learner.evaluate)(x, y)
+            if type(loss) is not float:
+                loss = as_losses(loss)
+        if not (isfinite(loss) if type(loss) is float else finite(loss)):
             return self._leave_out(x, y, loss)
-        snapshot = self._feed(y, loss, previous, before, self._moved is not None)
+        if self._plain and type(loss) is float and type(previous) is float and not self._gap:
+            self.estimator.update(loss, previous)
+            snapshot = take(self.estimator, loss, previous)
+        else:
+            snapshot = self._feed(y, loss, previous, before, self._moved is not None)
         self._held, self._moved = (x, y), None
         if guard is not None:
             self._close(guard)
@@ -318,7 +331,7 @@ class Monitor:
         snapshot = self._feed(y, loss, previous, before, behind is not learner)
         try:
             frozen = self._freeze()
-            self._learn((x, y))
+            learner.learn(x, y)
         except BaseException:
             self.estimator._set_state(old[0])
             if quality is not None and old[1] is not None:
@@ -334,15 +347,6 @@ class Monitor:
         own = getattr(self.learner, "frozen", None)
         return copy.deepcopy(self.learner) if own is None else own()
 
-    def _learn(self, sample: tuple[Any, Any]) -> None:
-        """Train the model on a sample; an error says how to get rid of it."""
-        try:
-            self.learner.learn(*sample)
-        except Exception as error:
-            if self._held is not None:
-                error.add_note("oeuvre: monitor.discard() gives up the sample held back.")
-            raise
-
     def _feed(self, y: Any, loss: Losses, previous: Losses, before: Any, learned: bool) -> Snapshot:
         """Give a pair to the estimator, and labels to the quality; both take the step or none."""
         estimator, quality = self.estimator, self.quality
@@ -356,7 +360,10 @@ class Monitor:
         mean: Any = loss
         last: Any = previous
         if isinstance(loss, float):
-            estimator.update(loss, previous, rate=rate)
+            if rate is None:
+                estimator.update(loss, previous)
+            else:
+                estimator.update(loss, previous, rate=rate)
         else:
             mean, last = mean_of(loss), mean_of(previous)  # type: ignore[arg-type]
             estimator._update_batch(mean, last, rate, float(len(loss)))

@@ -19,8 +19,8 @@ Losses: TypeAlias = float | Floats | None
 
 def as_losses(found: Any) -> Losses:
     """Return what an evaluation gave as a float, an array of floats, or None."""
-    if found is None or type(found) is float:
-        return found
+    if found is None:
+        return None
     if type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == 1 and found.size:
         return np.ascontiguousarray(found)
     if getattr(found, "shape", None) == () or not hasattr(found, "__len__"):
@@ -35,7 +35,7 @@ def mean_of(losses: Floats | None) -> float | None:
 
 def finite(losses: Losses) -> bool:
     """Tell whether all losses are finite; no loss is no bad one."""
-    if isinstance(losses, float):
+    if type(losses) is float:
         return math.isfinite(losses)
     return losses is None or bool(np.isfinite(losses).all())
 
