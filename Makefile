@@ -43,10 +43,10 @@ test-compiled: .venv/ready .venv/kernels  ## the tests on the compiled kernels, 
 	OEUVRE_KERNELS=compiled $(BIN)/python -m pytest
 
 # a copy of the package without the compiled files; the environment keeps its own
-test-plain: .venv/ready .venv/kernels  ## the tests on the same kernels as plain Python; what gives the same floats is simulated once
+test-plain: .venv/ready .venv/kernels  ## the tests on the same kernels as plain Python; what gives the same floats is shown once
 	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
 	find build/plain -name '*.so' -delete
-	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging --ignore tests/experiments --ignore tests/statistics
+	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging --ignore tests/adapters --ignore tests/experiments --ignore tests/statistics
 
 # only a whole run gets to the last lines
 paper: .venv/ready .venv/kernels  ## all of the paper's experiments, to docs/results.md; half an hour

@@ -1,6 +1,6 @@
 """What both ways of scoring a PyTorch network share: modes, losses, changes of parameters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
@@ -69,9 +69,9 @@ def undisturbed(model: Any) -> Iterator[None]:
                 buffer.data.copy_(before)  # a graph that waits for its turn must not notice
 
 
-def versions(model: Any) -> list[tuple[int, int]]:
-    """Return the places and versions of the parameters: they differ once one was changed."""
-    return [(id(each), each._version) for each in model.parameters()]
+def versions(parameters: Iterable[Any]) -> list[tuple[int, int]]:
+    """Return the places and versions of parameters: they differ once one was changed."""
+    return [(id(each), each._version) for each in parameters]
 
 
 class Change:

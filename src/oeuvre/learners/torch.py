@@ -121,6 +121,7 @@ class TorchLearner:
         """Whether the network was found to do the same in train mode and in eval mode."""
         measured = boolean("TorchLearner", "measure_change", measure_change)
         self._change = Change(model) if measured else None
+        self._parameters = list(model.parameters())
         self._outputs: Any = None
         self._ready: tuple[Any, Any, Any, Any] | None = None
         """A batch, its losses with the graph to back-propagate them, and the model's versions."""
@@ -130,8 +131,11 @@ class TorchLearner:
         if self._score is None:
             self._alike = not self._modes_differ(x, y)
             self._score = "train" if self._alike else "eval"
+        if self._alike:
+            with torch.no_grad():
+                return numbers(self._forward(x, y))
         kept = undisturbed if self._score == "train" else eval_mode
-        with torch.no_grad(), nullcontext() if self._alike else kept(self.model):
+        with torch.no_grad(), kept(self.model):
             return numbers(self._forward(x, y))
 
     def prepare(self, x: Any, y: Any) -> Any:
@@ -139,14 +143,14 @@ class TorchLearner:
         if self._score != "train":
             return self.evaluate(x, y)
         found = self._forward(x, y)
-        self._ready = x, y, found, versions(self.model)
+        self._ready = x, y, found, versions(self._parameters)
         return numbers(found)
 
     def learn(self, x: Any, y: Any) -> None:
         """Take one training step with the mean loss of a batch."""
         ready, self._ready = self._ready, None
         kept = ready is not None and ready[0] is x and ready[1] is y
-        if ready is not None and kept and ready[3] == versions(self.model):
+        if ready is not None and kept and ready[3] == versions(self._parameters):
             found = ready[2]
         else:
             found = self._forward(x, y)
@@ -167,17 +171,16 @@ class TorchLearner:
         """The labels by the last evaluation; only a classifier has them."""
         if not self._labelled:
             raise NotAvailable("Outputs under this loss are numbers, not labels.")
-        return None if self._outputs is None else labels(self._outputs)
+        return None if self._outputs is None else labels(self._outputs.detach())
 
     def fingerprint(self) -> Any:
         """Return the versions of the parameters, and a digest of the buffers."""
-        return versions(self.model), digest(list(self.model.buffers()))
+        return versions(self.model.parameters()), digest(list(self.model.buffers()))
 
     def _forward(self, x: Any, y: Any) -> Any:
         with self._autocast:
-            outputs = self.model(x)
+            self._outputs = outputs = self.model(x)
             found = self.loss(outputs, y)
-        self._outputs = outputs.detach() if isinstance(outputs, torch.Tensor) else None
         return per_sample(found)
 
     def _modes_differ(self, x: Any, y: Any) -> bool:
