@@ -23,7 +23,6 @@ __all__ = [
     "count",
     "fraction",
     "nonnegative",
-    "normal_interval",
     "number",
 ]
 
@@ -182,7 +181,7 @@ class Estimator(ABC):
         normal = self._normal()
         if normal is None:
             raise NotAvailable(f"{type(self).__name__} has no interval.")
-        return normal_interval(self.get(), normal, level, side)
+        return intervals.holding(self.get(), normal, level, side)
 
     def _normal(self) -> tuple[float, float] | None:
         """Return center and variance of the interval of kind "normal", if there is one."""
@@ -389,14 +388,6 @@ class Estimator(ABC):
             if value != defaults[name].default
         )
         return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def normal_interval(
-    estimate: float, normal: tuple[float, float], level: Any = 0.95, side: Side = "two"
-) -> Interval:
-    """Return the interval of kind "normal" that `_normal` tells of, the estimate in it."""
-    made = intervals.normal(*normal, level, side=side)
-    return Interval(min(made.lower, estimate), max(made.upper, estimate), made.level)
 
 
 def _rebuild(

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
-from oeuvre.estimators.base import Estimator, normal_interval
+from oeuvre import intervals
+from oeuvre.estimators.base import Estimator
 from oeuvre.intervals import Interval
 
 __all__ = ["Snapshot", "take"]
@@ -56,7 +57,7 @@ class Snapshot:
         """
         if self._normal is None or math.isinf(self._normal[1]):
             return None
-        return normal_interval(self.estimate, self._normal)
+        return intervals.holding(self.estimate, self._normal)
 
 
 put_n, put_loss, put_previous, put_estimate, put_normal = (

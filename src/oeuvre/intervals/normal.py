@@ -6,7 +6,7 @@ from typing import Any
 from oeuvre.intervals.interval import Interval, Side, around, tail
 from oeuvre.parameters import real
 
-__all__ = ["normal", "quantile"]
+__all__ = ["holding", "normal", "quantile"]
 
 
 def normal(estimate: float, variance: float, level: Any = 0.95, *, side: Side = "two") -> Interval:
@@ -30,6 +30,14 @@ def normal(estimate: float, variance: float, level: Any = 0.95, *, side: Side = 
         variance = real("normal", "variance", variance, 0.0, math.inf)
     half = math.inf if variance == math.inf else quantile(miss) * math.sqrt(variance)
     return around(estimate, half, half, level, side)
+
+
+def holding(
+    estimate: float, normal_of: tuple[float, float], level: Any = 0.95, side: Side = "two"
+) -> Interval:
+    """Return the normal interval of a center and a variance, wide enough to hold an estimate."""
+    made = normal(*normal_of, level, side=side)
+    return Interval(min(made.lower, estimate), max(made.upper, estimate), made.level)
 
 
 def quantile(miss: float) -> float:

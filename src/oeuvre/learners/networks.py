@@ -1,6 +1,6 @@
 """What both ways of scoring a PyTorch network share: modes, losses, changes of parameters."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ __all__ = [
     "check_model",
     "eval_mode",
     "labels",
+    "moved",
     "numbers",
     "per_sample",
     "torch_loss",
@@ -98,6 +99,17 @@ def check_model(owner: str, model: Any) -> None:
     """Refuse what is not a network."""
     if not isinstance(model, torch.nn.Module):
         raise invalid(owner, "model", "a torch.nn.Module", model)
+
+
+def moved(value: Any, device: Any) -> Any:
+    """Return tensors, alone or in lists, tuples and dicts, on a device."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, Mapping):
+        return {key: moved(each, device) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(moved(each, device) for each in value)
+    return value
 
 
 def labels(outputs: Any) -> Any:

@@ -1,11 +1,12 @@
 """What a learner must be able to do to be monitored, and how one is made of a model."""
 
+import copy
 from typing import Any, Protocol, runtime_checkable
 
 from oeuvre.errors import MissingExtra
 from oeuvre.parameters import invalid
 
-__all__ = ["Learner", "learner_of", "missing"]
+__all__ = ["Learner", "frozen", "learner_of", "missing"]
 
 
 @runtime_checkable
@@ -63,6 +64,13 @@ def learner_of(model: Any, loss: Any = None, **options: Any) -> Learner:
         "PyTorch module, or an object with 'evaluate' and 'learn'"
     )
     raise invalid("Monitor.of", "model", wanted, model)
+
+
+def frozen(learner: Learner) -> Learner:
+    """Return a copy of a learner that can be evaluated."""
+    own = getattr(learner, "frozen", None)
+    made: Learner = copy.deepcopy(learner) if own is None else own()
+    return made
 
 
 def missing(what: str, library: str, extra: str) -> MissingExtra:

@@ -26,6 +26,7 @@ from oeuvre.learners.networks import (
     check_model,
     eval_mode,
     labels,
+    moved,
     numbers,
     per_sample,
     torch_loss,
@@ -388,14 +389,3 @@ class Validation:
             )
         device = next((parameter.device for parameter in self.model.parameters()), None)
         return moved(x, device), moved(y, device)
-
-
-def moved(value: Any, device: Any) -> Any:
-    """Return tensors, alone or in lists, tuples and dicts, on a device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, Mapping):
-        return {key: moved(each, device) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(moved(each, device) for each in value)
-    return value

@@ -1,19 +1,17 @@
 """Samples in, the loss of the current model out."""
 
-import copy
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, Literal, Self, TypeAlias
 
-import numpy as np
-
 from oeuvre.errors import InvalidInput, InvalidLoss
 from oeuvre.estimators import AdaptiveOeuvre, Estimator, Quality, Snapshot, files
 from oeuvre.estimators.snapshot import take
 from oeuvre.intervals import Interval
 from oeuvre.learners import Learner, learner_of
+from oeuvre.learners.protocol import frozen
 from oeuvre.monitor import state
 from oeuvre.monitor.guards import Guard
 from oeuvre.monitor.values import (
@@ -24,6 +22,7 @@ from oeuvre.monitor.values import (
     mean_of,
     one_label,
     unlabelled,
+    worst,
 )
 from oeuvre.parameters import boolean, integer, invalid
 
@@ -174,7 +173,7 @@ class Monitor:
         What was done by then is not done again, but for the `learn` that raised, if it was that:
         its sample is learned again.
         """
-        if type(y) is not bool and unlabelled(y):
+        if unlabelled(y):
             if self._skip:
                 self.skipped += 1
                 return take(self.estimator)
@@ -330,22 +329,17 @@ class Monitor:
         old = self.estimator._get_state(), None if quality is None else quality._get_state()
         snapshot = self._feed(y, loss, previous, before, behind is not learner)
         try:
-            frozen = self._freeze()
+            kept = frozen(learner)
             learner.learn(x, y)
         except BaseException:
             self.estimator._set_state(old[0])
             if quality is not None and old[1] is not None:
                 quality._set_state(old[1])
             raise
-        self._behind = frozen
+        self._behind = kept
         if guard is not None:
             self._close(guard)
         return snapshot
-
-    def _freeze(self) -> Any:
-        """Return a copy of the learner that can be evaluated."""
-        own = getattr(self.learner, "frozen", None)
-        return copy.deepcopy(self.learner) if own is None else own()
 
     def _feed(self, y: Any, loss: Losses, previous: Losses, before: Any, learned: bool) -> Snapshot:
         """Give a pair to the estimator, and labels to the quality; both take the step or none."""
@@ -357,16 +351,9 @@ class Monitor:
             previous, before, self._gap = loss, NOTHING, True
         rate = self.learner.stability_rate if self._rated and learned else None  # type: ignore[attr-defined]
         old = None if quality is None else estimator._get_state()
-        mean: Any = loss
-        last: Any = previous
-        if isinstance(loss, float):
-            if rate is None:
-                estimator.update(loss, previous)
-            else:
-                estimator.update(loss, previous, rate=rate)
-        else:
-            mean, last = mean_of(loss), mean_of(previous)  # type: ignore[arg-type]
-            estimator._update_batch(mean, last, rate, float(len(loss)))
+        mean, last = float(mean_of(loss)), mean_of(previous)  # type: ignore[arg-type]
+        size = 1.0 if isinstance(loss, float) else float(len(loss))
+        estimator._update_batch(mean, last, rate, size)
         if quality is not None:
             labels = self.learner.predicted  # type: ignore[attr-defined]
             before = labels if before is NOTHING or quality.n == 0 else before
@@ -385,9 +372,8 @@ class Monitor:
     def _leave_out(self, x: Any, y: Any, losses: Losses) -> Snapshot:
         """Skip a sample whose loss is not finite, or raise InvalidLoss."""
         if not self._skip:
-            worst = next(float(loss) for loss in np.ravel(losses) if not math.isfinite(loss))  # type: ignore[arg-type]
             raise InvalidLoss(
-                f"The loss of a sample must be a finite number. Got {worst!r} for x={x!r:.80}, "
+                f"The loss of a sample must be finite. Got {worst(losses)!r} for x={x!r:.80}, "
                 f"y={y!r:.40}. With skip=True such samples are left out."
             )
         if self._moved is not None:  # the model has moved, and this sample cannot tell how far

@@ -11,7 +11,16 @@ from oeuvre.estimators.arrays import Floats, column
 from oeuvre.learners.digests import digest
 from oeuvre.monitor.samples import to_data
 
-__all__ = ["Losses", "as_losses", "finite", "is_same", "mean_of", "one_label", "unlabelled"]
+__all__ = [
+    "Losses",
+    "as_losses",
+    "finite",
+    "is_same",
+    "mean_of",
+    "one_label",
+    "unlabelled",
+    "worst",
+]
 
 Losses: TypeAlias = float | Floats | None
 """The loss of a sample, the losses of a batch, or None where there is no model yet."""
@@ -28,9 +37,11 @@ def as_losses(found: Any) -> Losses:
     return column("losses", found)
 
 
-def mean_of(losses: Floats | None) -> float | None:
+def mean_of(losses: Losses) -> float | None:
     """Return the mean of a batch's losses, from left to right; None if there is no model yet."""
-    return None if losses is None else batch_mean(losses.data, 0, len(losses))
+    if losses is None or isinstance(losses, float):
+        return losses
+    return batch_mean(losses.data, 0, len(losses))
 
 
 def finite(losses: Losses) -> bool:
@@ -38,6 +49,11 @@ def finite(losses: Losses) -> bool:
     if type(losses) is float:
         return math.isfinite(losses)
     return losses is None or bool(np.isfinite(losses).all())
+
+
+def worst(losses: Losses) -> float:
+    """Return the first loss that is not finite."""
+    return next(float(each) for each in np.ravel(np.asarray(losses)) if not np.isfinite(each))
 
 
 def unlabelled(y: Any) -> bool:
