@@ -1,7 +1,6 @@
 """Lightning's trainer with the callback, on a tiny network."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,6 @@ pytestmark = [
         "ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning"
     ),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def table(size: int, seed: int) -> TensorDataset:

@@ -24,15 +24,6 @@ from oeuvre.learners.torch import Validation
 Batch = tuple[torch.Tensor, torch.Tensor]
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(threads)
-
-
 def network() -> nn.Module:
     torch.manual_seed(1)
     return nn.Sequential(

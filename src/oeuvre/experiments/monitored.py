@@ -6,7 +6,7 @@ the last model is. MNIST has a test set for that.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -62,17 +62,26 @@ def split(dataset: Any) -> tuple[list[Any], list[Any]]:
     return parts
 
 
-def follow(monitor: Monitor, samples: Any) -> tuple[Snapshot, float, float]:
-    """Go through a stream; return the last snapshot, an ensemble's estimate and the mean loss."""
+def sum_up(
+    data: str, model: str, loss: str, snapshots: Iterable[Snapshot], score: Callable[[], Any]
+) -> Run:
+    """Go through a run to its end, then score samples set aside; those that give none tell nothing.
+
+    The running metric is River's mean of the losses.
+    """
     ensemble, mean = Ensemble(), stats.Mean()
-    snapshot = None
-    for snapshot in monitor.run(samples):
-        if not math.isnan(snapshot.loss):
-            ensemble.update(snapshot.loss, snapshot.previous if ensemble.n else None)
-            mean.update(snapshot.loss)
-    if snapshot is None:
+    last = None
+    for last in snapshots:
+        if not math.isnan(last.loss):
+            ensemble.update(last.loss, last.previous if ensemble.n else None)
+            mean.update(last.loss)
+    if last is None:
         raise ValueError("A stream must not be empty.")
-    return snapshot, ensemble.get(), float(mean.get())
+    found = score()
+    aside = float(np.mean(found)) if len(found) else math.nan
+    error = float(np.std(found) / math.sqrt(len(found))) if len(found) else math.nan
+    running = float(mean.get())
+    return Run(data, model, loss, last.n, running, last, ensemble.get(), aside, error)
 
 
 class RiverTask(NamedTuple):
@@ -92,12 +101,14 @@ class RiverTask(NamedTuple):
         stream, aside = split(self.dataset)
         running = evaluate.progressive_val_score(stream, self.model.clone(), self.metric.clone())
         monitor = Monitor.of(self.model.clone(), self.loss)
-        snapshot, blended, _ = follow(monitor, stream)
-        found = [monitor.learner.evaluate(x, y) for x, y in aside]
-        truth = (math.nan, math.nan) if self.moving else mean_and_error(found)
-        words = f"`{type(self.metric).__name__}`"
-        numbers = running.get(), snapshot, blended
-        return Run(self.name, self.words, words, len(stream), *numbers, *truth)
+        found = sum_up(
+            self.name,
+            self.words,
+            f"`{type(self.metric).__name__}`",
+            monitor.run(stream),
+            lambda: [monitor.learner.evaluate(*each) for each in aside if not self.moving],
+        )
+        return found._replace(running=running.get())
 
 
 def digits() -> Run:
@@ -108,45 +119,30 @@ def digits() -> Run:
     first = round(SET_ASIDE * len(labels))
     model = MLPClassifier((64,), solver="sgd", learning_rate_init=0.05, random_state=SEED)
     monitor = Monitor.of(model, LOG, classes=range(10))
-    batches = (
-        (pictures[start : start + BATCH], labels[start : start + BATCH])
-        for start in range(first, len(labels), BATCH)
-    )
-    snapshot, blended, running = follow(monitor, batches)
-    found = monitor.learner.evaluate(pictures[:first], labels[:first])
-    return Run(
+    rows = pieces(np.arange(first, len(labels)), BATCH)
+    return sum_up(
         "digits",
         f"MLPClassifier, batches of {BATCH}",
         "mean log loss",
-        snapshot.n,
-        running,
-        snapshot,
-        blended,
-        *mean_and_error(found),
+        monitor.run((pictures[each], labels[each]) for each in rows),
+        lambda: monitor.learner.evaluate(pictures[:first], labels[:first]),
     )
 
 
 def mnist() -> Run:
     """Train a network of PyTorch's on fresh training batches, for one epoch."""
     with one_thread() as torch:
-        data = images("mnist")
-        train_x, train_y, test_x, test_y = map(torch.from_numpy, data)
+        train_x, train_y, *tests = map(torch.from_numpy, images("mnist"))
         model, optimizer = network(torch)
         monitor = Monitor.of(model, "cross-entropy", optimizer=optimizer)
-        order = np.random.default_rng(SEED).permutation(len(train_y))
-        batches = ((train_x[rows], train_y[rows]) for rows in pieces(order, TRAIN_BATCH))
-        snapshot, blended, running = follow(monitor, batches)
-        found = monitor.learner.evaluate(test_x, test_y)
-    return Run(
-        "MNIST",
-        f"MLP 784-{HIDDEN}-10, AdamW, training batches of {TRAIN_BATCH}",
-        "mean cross-entropy",
-        snapshot.n,
-        running,
-        snapshot,
-        blended,
-        *mean_and_error(found),
-    )
+        rows = pieces(np.random.default_rng(SEED).permutation(len(train_y)), TRAIN_BATCH)
+        return sum_up(
+            "MNIST",
+            f"MLP 784-{HIDDEN}-10, AdamW, training batches of {TRAIN_BATCH}",
+            "mean cross-entropy",
+            monitor.run((train_x[each], train_y[each]) for each in rows),
+            lambda: monitor.learner.evaluate(*tests),
+        )
 
 
 def mnist_validation() -> Run:
@@ -154,9 +150,9 @@ def mnist_validation() -> Run:
     with one_thread() as torch:
         from oeuvre.learners.torch import Validation
 
-        data = images("mnist")
-        train_x, train_y, test_x, test_y = map(torch.from_numpy, data)
+        train_x, train_y, test_x, test_y = map(torch.from_numpy, images("mnist"))
         model, optimizer = network(torch)
+        entropy = torch.nn.functional.cross_entropy
         rng = np.random.default_rng(SEED)
 
         def fresh() -> Iterator[Any]:
@@ -164,29 +160,21 @@ def mnist_validation() -> Run:
                 rows = rng.integers(len(test_y), size=BATCH)
                 yield test_x[rows], test_y[rows]
 
-        validation = Validation(model, fresh()).attach(optimizer)
-        ensemble, mean = Ensemble(), stats.Mean()
-        for rows in pieces(rng.permutation(len(train_y)), TRAIN_BATCH):
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(train_x[rows]), train_y[rows]).backward()
-            optimizer.step()
-            snapshot = validation.snapshot
-            ensemble.update(snapshot.loss, snapshot.previous)
-            mean.update(snapshot.loss)
-        with torch.no_grad():
-            found = torch.nn.functional.cross_entropy(
-                model(test_x), test_y, reduction="none"
-            ).numpy()
-    return Run(
-        "MNIST",
-        f"the same; {BATCH} test images a step",
-        "mean cross-entropy",
-        snapshot.n,
-        float(mean.get()),
-        snapshot,
-        ensemble.get(),
-        *mean_and_error(found),
-    )
+        def train() -> Iterator[Snapshot]:
+            validation = Validation(model, fresh()).attach(optimizer)
+            for rows in pieces(rng.permutation(len(train_y)), TRAIN_BATCH):
+                optimizer.zero_grad()
+                entropy(model(train_x[rows]), train_y[rows]).backward()
+                optimizer.step()
+                yield validation.snapshot
+
+        return sum_up(
+            "MNIST",
+            f"the same; {BATCH} test images a step",
+            "mean cross-entropy",
+            train(),
+            lambda: entropy(model(test_x), test_y, reduction="none").detach().numpy(),
+        )
 
 
 def network(torch: Any) -> tuple[Any, Any]:
@@ -202,11 +190,6 @@ def pieces(order: Any, size: int) -> Iterator[Any]:
     """Yield the rows of each batch."""
     for start in range(0, len(order), size):
         yield order[start : start + size]
-
-
-def mean_and_error(found: Any) -> tuple[float, float]:
-    """Return the mean of some losses, and its standard error."""
-    return float(np.mean(found)), float(np.std(found) / math.sqrt(len(found)))
 
 
 def scaled(model: Any) -> Any:
@@ -287,7 +270,8 @@ def quality_rows() -> Rows:
         for metric in running:
             evaluate.progressive_val_score(stream, model.clone(), metric)
         monitor = Monitor.of(model, "zero-one", quality=True)
-        follow(monitor, stream)
+        for _ in monitor.run(stream):
+            pass
         for (x, y), metric in itertools.product(aside, said):
             metric.update(y, model.predict_one(x))
         quality: Any = monitor.quality
