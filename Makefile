@@ -1,5 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# a file of tests is one worker's, so that what its tests share is made once
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 KERNELS := $(wildcard src/oeuvre/_kernels/*.py src/oeuvre/_kernels/*.pxd)
 export NO_MKDOCS_2_WARNING := 1
 
@@ -40,13 +42,13 @@ lint: .venv/ready  ## ruff, mypy, import-linter
 	$(BIN)/lint-imports --no-logo
 
 test-compiled: .venv/ready .venv/kernels  ## the tests on the compiled kernels, and wheels
-	OEUVRE_KERNELS=compiled $(BIN)/python -m pytest
+	OEUVRE_KERNELS=compiled $(PYTEST)
 
 # a copy of the package without the compiled files; the environment keeps its own
 test-plain: .venv/ready .venv/kernels  ## the tests on the same kernels as plain Python; what gives the same floats is shown once
 	rm -rf build/plain && mkdir -p build/plain && cp -r src/oeuvre build/plain/
 	find build/plain -name '*.so' -delete
-	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(BIN)/python -m pytest --ignore tests/packaging --ignore tests/adapters --ignore tests/experiments --ignore tests/statistics
+	PYTHONPATH=build/plain OEUVRE_KERNELS=plain $(PYTEST) --ignore tests/packaging --ignore tests/adapters --ignore tests/experiments --ignore tests/statistics
 
 # only a whole run gets to the last lines
 paper: .venv/ready .venv/kernels  ## all of the paper's experiments, to docs/results.md; half an hour

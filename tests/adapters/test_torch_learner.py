@@ -355,7 +355,7 @@ def test_accumulation_clipping_and_scaling_are_for_the_step() -> None:
     assert [rate > 0.0 for rate in rates[3:6]] == [True, False, False]
 
 
-class Recording(Oeuvre):
+class Recording(Oeuvre, abstract=True):
     """An estimator that remembers the rates it was given."""
 
     __slots__ = ("rates",)
@@ -455,7 +455,7 @@ def test_a_loss_that_is_not_finite_is_refused_or_left_out() -> None:
     monitor = Monitor.of(model, optimizer=sgd(model))
     course(monitor, batches[:3])
     bad = torch.full((6, 4), math.inf), batches[3][1]
-    with pytest.raises(InvalidLoss, match="The loss of a sample must be a finite number. Got nan"):
+    with pytest.raises(InvalidLoss, match="The loss of a sample must be finite. Got nan"):
         monitor.update(*bad)
     assert monitor.update(*batches[3]).n == 4
     other = seeded(mlp)

@@ -38,7 +38,6 @@ def faded(t: int) -> float:
         (oeuvre.Oeuvre(gamma="1/t"), lambda t: (1.0, 1 / t)),
         (oeuvre.Oeuvre(gamma="max(1/t, 0.1)"), lambda t: (1.0, max(1 / t, 0.1))),
     ],
-    ids=repr,
 )
 def test_every_recursive_estimator_has_its_place(estimator: oeuvre.Estimator, gains: Gains) -> None:
     pairs = learner_pairs(400)
