@@ -130,7 +130,7 @@ def per_sample(found: Any) -> Any:
 
 def numbers(found: Any) -> Any:
     """Return losses as NumPy's doubles."""
-    return found.detach().cpu().numpy().astype(np.float64)
+    return found.numpy(force=True).astype(np.float64)
 
 
 # Losses, from outputs and targets

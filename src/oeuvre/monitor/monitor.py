@@ -15,14 +15,13 @@ from oeuvre.learners.protocol import frozen
 from oeuvre.monitor import state
 from oeuvre.monitor.guards import Guard
 from oeuvre.monitor.values import (
+    Batch,
     Losses,
     as_losses,
     finite,
     is_same,
-    mean_of,
     one_label,
     unlabelled,
-    worst,
 )
 from oeuvre.parameters import boolean, integer, invalid
 
@@ -351,9 +350,9 @@ class Monitor:
             previous, before, self._gap = loss, NOTHING, True
         rate = self.learner.stability_rate if self._rated and learned else None  # type: ignore[attr-defined]
         old = None if quality is None else estimator._get_state()
-        mean, last = float(mean_of(loss)), mean_of(previous)  # type: ignore[arg-type]
-        size = 1.0 if isinstance(loss, float) else float(len(loss))
-        estimator._update_batch(mean, last, rate, size)
+        mean, size = (loss, 1) if isinstance(loss, float) else loss
+        last = previous.mean if isinstance(previous, Batch) else previous
+        estimator._update_batch(mean, last, rate, float(size))
         if quality is not None:
             labels = self.learner.predicted  # type: ignore[attr-defined]
             before = labels if before is NOTHING or quality.n == 0 else before
@@ -372,8 +371,9 @@ class Monitor:
     def _leave_out(self, x: Any, y: Any, losses: Losses) -> Snapshot:
         """Skip a sample whose loss is not finite, or raise InvalidLoss."""
         if not self._skip:
+            got = losses.mean if isinstance(losses, Batch) else losses
             raise InvalidLoss(
-                f"The loss of a sample must be finite. Got {worst(losses)!r} for x={x!r:.80}, "
+                f"The loss of a sample must be finite. Got {got!r} for x={x!r:.80}, "
                 f"y={y!r:.40}. With skip=True such samples are left out."
             )
         if self._moved is not None:  # the model has moved, and this sample cannot tell how far

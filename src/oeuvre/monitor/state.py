@@ -7,7 +7,7 @@ from oeuvre.errors import NotSerializable, StateError
 from oeuvre.estimators import Estimator, Quality
 from oeuvre.monitor.guards import Guard
 from oeuvre.monitor.samples import from_data, to_data
-from oeuvre.monitor.values import as_losses, finite
+from oeuvre.monitor.values import Batch, Losses, finite
 from oeuvre.parameters import boolean, integer
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def to_dict(monitor: "Monitor") -> dict[str, Any]:
             "In the mode 'snapshot' a monitor keeps a copy of the model, which is not data. "
             "Pickle the monitor where you trust the file, or use the mode 'lag'."
         )
+    moved = monitor._moved
     return {
         "kind": "Monitor",
         "version": 1,
@@ -37,7 +38,7 @@ def to_dict(monitor: "Monitor") -> dict[str, Any]:
             "gap": monitor._gap,
             "guard": 0 if monitor._guard is None else monitor._guard.left,
             "held": to_data(monitor._held),
-            "moved": to_data(monitor._moved),
+            "moved": to_data(None if moved is None else (*moved[:2], plain(moved[2]), moved[3])),
             "waiting": [[ticket, to_data(x)] for ticket, x in monitor._waiting.items()],
         },
     }
@@ -71,8 +72,9 @@ def read(
         waiting = {integer("Monitor", "ticket", t, 1): from_data(x) for t, x in state["waiting"]}
         if moved is not None:
             x, y, previous, label = moved
-            moved = x, y, as_losses(previous), label
-            fitting = finite(moved[2]) and held is None
+            seen = Batch(*previous) if isinstance(previous, list) else previous
+            moved = x, y, seen, label
+            fitting = held is None and (seen is None or (finite(seen) and good(seen)))
         fitting = fitting and (held is None or (isinstance(held, tuple) and len(held) == 2))
         fitting = fitting and (params["mode"] == "lag" or (held is None and moved is None))
         fitting = fitting and len(waiting) == len(state["waiting"]) <= limit
@@ -84,6 +86,18 @@ def read(
     estimator = Estimator.from_dict(document["estimator"])
     quality = Quality.from_dict(document["quality"]) if params["quality"] else None
     return params, estimator, quality, {**state, "held": held, "moved": moved, "waiting": waiting}
+
+
+def plain(losses: Losses) -> Any:
+    """Return losses as data."""
+    return list(losses) if isinstance(losses, Batch) else losses
+
+
+def good(losses: Any) -> bool:
+    """Tell whether saved losses are a float, or the mean and the size of a batch."""
+    if isinstance(losses, Batch):
+        return isinstance(losses.mean, float) and type(losses.size) is int and losses.size > 0
+    return isinstance(losses, float)
 
 
 def restore(monitor: "Monitor", state: Mapping[str, Any]) -> None:

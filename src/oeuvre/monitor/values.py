@@ -1,59 +1,51 @@
 """What an evaluation gives, what a label is, and whether two samples are one."""
 
 import math
-from typing import Any, TypeAlias
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from oeuvre._kernels.checks import batch_mean, to_float
 from oeuvre.errors import NotSerializable
-from oeuvre.estimators.arrays import Floats, column
+from oeuvre.estimators.arrays import column
 from oeuvre.learners.digests import digest
 from oeuvre.monitor.samples import to_data
 
-__all__ = [
-    "Losses",
-    "as_losses",
-    "finite",
-    "is_same",
-    "mean_of",
-    "one_label",
-    "unlabelled",
-    "worst",
-]
+__all__ = ["Batch", "Losses", "as_losses", "finite", "is_same", "one_label", "unlabelled"]
 
-Losses: TypeAlias = float | Floats | None
+
+class Batch(NamedTuple):
+    """The losses of a batch, as their mean and their number."""
+
+    mean: float
+    size: int
+
+
+Losses: TypeAlias = float | Batch | None
 """The loss of a sample, the losses of a batch, or None where there is no model yet."""
 
 
 def as_losses(found: Any) -> Losses:
-    """Return what an evaluation gave as a float, an array of floats, or None."""
-    if found is None:
-        return None
-    if type(found) is np.ndarray and found.dtype == np.float64 and found.ndim == 1 and found.size:
-        return np.ascontiguousarray(found)
-    if getattr(found, "shape", None) == () or not hasattr(found, "__len__"):
-        return to_float(found)
-    return column("losses", found)
+    """Return what an evaluation gave as a float, a batch, or None.
 
-
-def mean_of(losses: Losses) -> float | None:
-    """Return the mean of a batch's losses, from left to right; None if there is no model yet."""
-    if losses is None or isinstance(losses, float):
-        return losses
-    return batch_mean(losses.data, 0, len(losses))
+    The mean is summed from left to right; if one loss is not finite, it is not finite either.
+    """
+    if found is None or type(found) is float:
+        return found
+    if type(found) is not np.ndarray or found.dtype != np.float64 or found.ndim != 1:
+        if getattr(found, "shape", None) == () or not hasattr(found, "__len__"):
+            return to_float(found)
+        found = column("losses", found)
+    if not found.flags.c_contiguous or found.size == 0:
+        found = column("losses", found)
+    size = len(found)
+    return Batch(batch_mean(found.data, 0, size), size)
 
 
 def finite(losses: Losses) -> bool:
     """Tell whether all losses are finite; no loss is no bad one."""
-    if type(losses) is float:
-        return math.isfinite(losses)
-    return losses is None or bool(np.isfinite(losses).all())
-
-
-def worst(losses: Losses) -> float:
-    """Return the first loss that is not finite."""
-    return next(float(each) for each in np.ravel(np.asarray(losses)) if not np.isfinite(each))
+    return losses is None or isfinite(losses if isinstance(losses, float) else losses.mean)
 
 
 def unlabelled(y: Any) -> bool:
