@@ -560,5 +560,5 @@ def test_an_estimator_without_an_interval_serves_too(estimator: Any, delay: int 
 
 
 def test_a_metric_for_another_kind_of_model_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="'metric' must be one that works with this model"):
+    with pytest.raises(InvalidInput, match="'metric' must be a metric of River's that works"):
         list(progressive(TRUMP, linear(), made(metrics.Accuracy)))

@@ -40,8 +40,28 @@ class NoisyUnpicklable(Noisy, Unpicklable):
     """Both."""
 
 
+class MovingUnpicklable(Moving, Unpicklable):
+    """Learns from what it is only to evaluate, and holds a function."""
+
+
+class Sealed:
+    """Cannot be looked into at all, and is never twice of the same opinion."""
+
+    __slots__ = ("step",)
+
+    def __init__(self) -> None:
+        self.step = lambda: 0
+
+    def evaluate(self, x: Any, y: Any) -> float:
+        return float(NOISE.random())
+
+    def learn(self, x: Any, y: Any) -> None:
+        """Nothing is learned."""
+
+
 CHANGES = "Evaluating a sample changes the model. .* eval mode"
 RANDOM = "Evaluating the same sample twice gives different losses.* or fix the random state"
+UNSTEADY = "either that changes the model, or the prediction is random"
 ELSEWHERE = "something else has trained it.* call monitor.update.x, y. and nothing else"
 BUFFER = "sample held back is no longer what it was.* give a copy: monitor.update.x.copy"
 
@@ -80,7 +100,10 @@ MISTAKES: dict[str, tuple[Any, Any, str, list[Any]]] = {
     "evaluation learns": (Moving, feed, CHANGES, ["lag", "snapshot"]),
     "random": (Noisy, feed, RANDOM, ["lag", "snapshot"]),
     "random, not to be looked into": (NoisyUnpicklable, feed, RANDOM, ["lag", "snapshot"]),
+    "evaluation learns, with a function": (MovingUnpicklable, feed, CHANGES, ["lag"]),
+    "cannot be looked into": (Sealed, feed, UNSTEADY, ["lag"]),
     "trained elsewhere": (Linear, feed_and_train, ELSEWHERE, ["lag", "snapshot"]),
+    "trained elsewhere, with a function": (Unpicklable, feed_and_train, ELSEWHERE, ["lag"]),
     "one buffer": (Linear, fill_one_buffer, BUFFER, ["lag"]),
     "one buffer, not to be looked into": (Unpicklable, fill_one_buffer, BUFFER, ["lag"]),
     "changed after the step": (Linear, change_after_the_step, BUFFER, ["lag"]),

@@ -626,7 +626,7 @@ def test_an_answer_that_fails_can_be_given_again() -> None:
     ("options", "message"),
     [
         ({"learner": 3}, "'learner' .* with 'evaluate' and 'learn'; Monitor.of takes models"),
-        ({"estimator": "adaptive"}, "'estimator' .* an estimator. Got 'adaptive'"),
+        ({"estimator": "adaptive"}, "'estimator' .* an estimator, not a class. Got 'adaptive'"),
         ({"mode": "copy"}, "'mode' .* 'lag' or 'snapshot'. Got 'copy'"),
         ({"mode": ["lag"]}, "'mode'"),
         ({"skip": 1}, "'skip' .* True or False"),

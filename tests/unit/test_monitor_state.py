@@ -16,7 +16,7 @@ import pytest
 
 import oeuvre
 from oeuvre import Monitor, Quality
-from oeuvre.errors import InvalidParameter, NotSerializable, StateError
+from oeuvre.errors import InvalidParameter, MonitorWarning, NotSerializable, StateError
 from oeuvre.monitor.samples import from_data, to_data
 from tests.unit.test_monitor import ESTIMATORS, Failing, Fuse, Linear, Mean, row, rows, samples
 
@@ -121,6 +121,20 @@ def test_a_file_and_back_with_the_model_beside_it(tmp_path: Path) -> None:
     assert rows(Monitor.load(path, learner), stream[6:]) == expected[6:]
     with pytest.raises(StateError, match=r"monitor.json' is read by Monitor.load\(path, learner\)"):
         oeuvre.load(path)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_another_model_is_noticed_when_a_monitor_is_read(tmp_path: Path, batch: bool) -> None:
+    path = tmp_path / "monitor.json"
+    monitor = Monitor(Linear())
+    list(monitor.run(samples(6, batch=batch)))
+    oeuvre.save(monitor, path)
+    with pytest.warns(MonitorWarning, match="the model, or the loss, is another one") as told:
+        other = Monitor.load(path, Linear())
+    assert (other.n, told[0].filename) == (6, __file__)
+    monitor.flush()
+    oeuvre.save(monitor, path)
+    assert Monitor.load(path, Linear()).n == 6  # nothing is held, so nothing can be compared
 
 
 def test_a_monitor_of_a_class_of_ones_own_is_saved_too(tmp_path: Path) -> None:
@@ -346,7 +360,8 @@ def crash(folder: Path, kill: list[int]) -> tuple[list[str], bytes]:
     """Run the program, and again each time it is killed; return what it printed and saved."""
     folder.mkdir()
     paths = [str(folder / name) for name in ("model.json", "monitor.json")]
-    command = [sys.executable, "-c", PROGRAM, *paths, json.dumps(kill)]
+    plain = "ignore:oeuvre runs without its compiled kernels"
+    command = [sys.executable, "-W", plain, "-c", PROGRAM, *paths, json.dumps(kill)]
     printed = []
     for _ in range(len(kill) + 1):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

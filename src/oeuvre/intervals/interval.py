@@ -27,6 +27,8 @@ class Interval:
     (True, '0.31 ± 0.02')
     >>> print(interval)
     0.29 to 0.33 (95 %)
+    >>> f"{interval:.3f}"
+    '0.290 to 0.330 (95 %)'
     >>> lower, upper = interval
     """
 
@@ -66,7 +68,12 @@ class Interval:
     __rand__ = __and__
 
     def __str__(self) -> str:
-        return f"{self.lower:.4g} to {self.upper:.4g} ({100 * self.level:g} %)"
+        return f"{self:.4g}"
+
+    def __format__(self, spec: str) -> str:
+        """Write both ends as a float would be written, and the level."""
+        spec = spec or ".4g"
+        return f"{self.lower:{spec}} to {self.upper:{spec}} ({100 * self.level:g} %)"
 
 
 def tail(owner: str, level: Any, side: Any) -> float:

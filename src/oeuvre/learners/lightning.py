@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oeuvre.estimators.base import Estimator
-from oeuvre.learners.networks import TorchLoss
+from oeuvre.learners.networks import TorchLoss, torch_loss
 from oeuvre.learners.protocol import missing
 from oeuvre.learners.torch import Validation
 from oeuvre.parameters import invalid
@@ -59,6 +59,7 @@ class ValidationCallback(Callback):
         self.name = name
         self.validation: Validation | None = None
         """What scores the batches, while and after the model is trained."""
+        torch_loss("ValidationCallback", loss, training=False)
         if estimator is not None:
             estimator.to_dict()  # what cannot be written would break the first checkpoint
         self._batches = batches

@@ -34,6 +34,11 @@ RANDOM = (
     "prediction is random, as with dropout in train mode. Evaluate in eval mode (model.eval()), or "
     "fix the random state of a prediction."
 )
+UNSTEADY = (
+    "Evaluating the same sample twice gives different losses: either that changes the model, or "
+    "the prediction is random, as with dropout in train mode. Evaluate without learning, and in "
+    "eval mode."
+)
 ELSEWHERE = (
     "The state of the model changed between two steps. If something else has trained it, it may "
     "have learned a sample before it is scored on it, and its loss looks too good. Let the monitor "
@@ -80,7 +85,7 @@ class Guard:
         if before is not None and after is not None and before != after:
             self._tell(CHANGES)
         elif not same(loss, again):
-            self._tell(RANDOM)
+            self._tell(UNSTEADY if after is None else RANDOM)
 
     def end(self, held: tuple[Any, Any] | None) -> None:
         """Remember model and held sample at the end of a step."""
@@ -127,12 +132,15 @@ def depth() -> int:
     return levels
 
 
-def state_of(learner: Learner) -> bytes | None:
-    """Return a digest of a learner, but for what it noted at its last evaluation."""
-    if hasattr(learner, "__dict__"):
-        kept = {name: each for name, each in vars(learner).items() if name != "predicted"}
-        return digest((type(learner), kept))
-    return digest(learner)
+def state_of(learner: Learner) -> Any:
+    """Return digests of what a learner holds, but for what it noted at its last evaluation.
+
+    What cannot be pickled, such as a function, is left out.
+    """
+    if not hasattr(learner, "__dict__"):
+        return digest(learner)
+    held = {name: digest(each) for name, each in vars(learner).items() if name != "predicted"}
+    return {name: each for name, each in held.items() if each is not None} or None
 
 
 def same(one: Losses, two: Losses) -> bool:

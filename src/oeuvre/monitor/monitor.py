@@ -102,7 +102,7 @@ class Monitor:
             wanted = "an object with 'evaluate' and 'learn'; Monitor.of takes models of libraries"
             raise invalid("Monitor", "learner", wanted, learner)
         if not isinstance(estimator, Estimator | None):
-            raise invalid("Monitor", "estimator", "an estimator", estimator)
+            raise invalid("Monitor", "estimator", "an estimator, not a class", estimator)
         if not (isinstance(mode, str) and mode in ("lag", "snapshot")):
             raise invalid("Monitor", "mode", "'lag' or 'snapshot'", mode)
         self.learner = learner
@@ -132,6 +132,8 @@ class Monitor:
         """Whether losses are all there is to pass on."""
         self._guard: Guard | None = Guard(learner, guard) if guard else None
         self._held: tuple[Any, Any] | None = None
+        self._last: Losses = None
+        """The loss of the sample held back, by the model as it is."""
         self._moved: tuple[Any, Any, Losses, Any] | None = None
         """A fresh sample, its loss and label by the previous model, if the model has moved since
         but the step was broken off."""
@@ -153,7 +155,8 @@ class Monitor:
             The model. The adapter is chosen by what it can do.
         loss
             A word such as "squared", "log" or "zero-one", a `losses.Loss`, or a function of
-            (y, prediction); see `losses`. Each adapter has a default.
+            (y, prediction); see `losses`. For PyTorch a word, or a function of
+            (outputs, targets). Each adapter has a default.
         estimator
             As for `Monitor`.
         options
@@ -306,7 +309,7 @@ class Monitor:
             snapshot = take(self.estimator, loss, previous)
         else:
             snapshot = self._feed(y, loss, previous, before, self._moved is not None)
-        self._held, self._moved = (x, y), None
+        self._held, self._moved, self._last = (x, y), None, loss
         if guard is not None:
             self._close(guard)
         return snapshot
@@ -412,9 +415,13 @@ class Monitor:
     ) -> Self:
         """Read what `oeuvre.save(monitor, path)` wrote, and go on with the model as it was then.
 
-        `model`, `loss` and `options` are a learner, or as for `Monitor.of`.
+        `model`, `loss` and `options` are a learner, or as for `Monitor.of`. The sample held back is
+        scored: if its loss is not what it was, a `MonitorWarning` says so.
         """
-        return cls.from_dict(files.read(path), learner_of(model, loss, **options))
+        monitor = cls.from_dict(files.read(path), learner_of(model, loss, **options))
+        if monitor._held is not None:
+            state.check_model(monitor, as_losses(monitor.learner.evaluate(*monitor._held)))
+        return monitor
 
     def __repr__(self) -> str:
         return f"<Monitor of {type(self.learner).__name__} by {self.estimator!r}, n={self.n}>"

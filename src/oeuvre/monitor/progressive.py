@@ -65,8 +65,9 @@ def progressive(
     """
     step = integer("progressive", "step", step, 1)
     learner = RiverLearner(model, loss)
-    if not metric.works_with(model):
-        raise InvalidInput(f"'metric' must be one that works with this model. Got {metric!r:.80}.")
+    if not (hasattr(metric, "works_with") and metric.works_with(model)):
+        wanted = "a metric of River's that works with this model"
+        raise InvalidInput(f"'metric' must be {wanted}. Got {metric!r:.80} instead.")
     labels = learner.kind == "regressor" or metric.requires_labels
     asks = "predict" if labels else "predict_proba"
     predict: Callable[[Any], Any] = getattr(model, asks + "_one")
