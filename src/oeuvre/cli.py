@@ -141,7 +141,7 @@ def demo(
         truth_name="pages set aside",
     )
     figures.save_png(figure, out)
-    console.print(f"The picture is in {out}")
+    console.print(f"\nThe picture is in {out}")
 
 
 @contextmanager

@@ -256,3 +256,20 @@ def test_wrong_arguments_are_refused_before_training() -> None:
         ValidationCallback(fresh(), name="")
     with pytest.raises(NotSerializable):
         ValidationCallback(fresh(), estimator=Oeuvre(rates.Schedule(lambda t: 1.0 / t)))
+
+
+def test_several_callbacks_log_and_are_saved_side_by_side(tmp_path: Path) -> None:
+    def callbacks() -> list[ValidationCallback]:
+        return [
+            ValidationCallback(fresh(), loss="squared"),
+            ValidationCallback(fresh(), loss="absolute", name="val_absolute"),
+        ]
+
+    pair = callbacks()
+    trainer, _ = trained(*pair, folder=tmp_path)
+    assert {"val_oeuvre", "val_absolute"} <= set(trainer.callback_metrics)
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    again = callbacks()
+    trained(*again, folder=tmp_path, epochs=2, ckpt=tmp_path / "last.ckpt")
+    assert [each.state_dict() for each in again] == [each.state_dict() for each in pair]
+    assert pair[0].state_dict() != pair[1].state_dict()

@@ -435,8 +435,11 @@ def test_a_dict_that_is_filled_again_and_again_is_noticed() -> None:
             buffer.update(x)
             yield buffer, y
 
-    with pytest.warns(MonitorWarning, match="The sample held back is no longer what it was"):
+    with pytest.warns(
+        MonitorWarning, match="The sample held back is no longer what it was"
+    ) as told:
         list(monitor.run(fill()))
+    assert len(told) == 1  # and the model was not trained elsewhere
 
 
 # Progressive validation

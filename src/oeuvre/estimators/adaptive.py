@@ -148,10 +148,6 @@ class AdaptiveOeuvre(AdaptiveCore, Estimator):
         found: Detector | None = self._detector
         return found
 
-    @property
-    def _has_interval(self) -> bool:  # type: ignore[override]
-        return not self._two_gain
-
     def _check_kind(self, kind: str) -> None:
         if self._two_gain:
             raise NotAvailable(

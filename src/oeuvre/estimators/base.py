@@ -81,7 +81,6 @@ class Estimator(ABC):
     _migrations: ClassVar[tuple[Migration, ...]] = ()
     """Entry i turns the saved (params, state) of version i + 1 into those of version i + 2."""
     _has_variance: ClassVar[bool] = False
-    _has_interval: ClassVar[bool] = False
     _needs_previous: ClassVar[bool] = False
 
     _n: int
@@ -184,7 +183,7 @@ class Estimator(ABC):
         return intervals.holding(self.get(), normal, level, side)
 
     def _normal(self) -> tuple[float, float] | None:
-        """Return center and variance of the interval of kind "normal", if there is one."""
+        """Return center and variance of the interval of kind "normal"; None if there is none."""
         return None
 
     def _check_kind(self, kind: str) -> None:

@@ -235,12 +235,8 @@ class Ensemble(EnsembleCore, Estimator):
         members = zip(self._weights, self._members, strict=True)
         return float(sum(weight / member.effective_n**0.5 for weight, member in members)) ** -2
 
-    @property
-    def _has_interval(self) -> bool:  # type: ignore[override]
-        return self._anchor is not None and not self._anchor._two_gain
-
     def _check_kind(self, kind: str) -> None:
-        if not self._has_interval:
+        if self._normal() is None:
             raise NotAvailable(
                 "This Ensemble has no AdaptiveOeuvre with one gain among its members, so it has no "
                 "interval."

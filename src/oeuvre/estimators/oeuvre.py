@@ -125,7 +125,6 @@ class Oeuvre(OeuvreCore, Estimator):
     __slots__ = ("_planned",)
 
     _has_variance = True
-    _has_interval = True
     _needs_previous = True
     _fields = {
         "n": count,

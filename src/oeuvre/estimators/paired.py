@@ -54,7 +54,7 @@ class Paired:
 
     def __init__(self, first: Estimator, second: Estimator) -> None:
         for name, member in (("first", first), ("second", second)):
-            if not (isinstance(member, Estimator) and member._has_interval):
+            if not (isinstance(member, Estimator) and member._normal() is not None):
                 wanted = "an estimator that has intervals: Oeuvre, AdaptiveOeuvre() or Ensemble()"
                 raise invalid("Paired", name, wanted, member)
         own = AdaptiveOeuvre(), AdaptiveOeuvre()

@@ -5,8 +5,8 @@ of them, drawn at random, are set aside and never learned; the mean loss of the 
 them is close to its true loss.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from river import datasets, linear_model, preprocessing
@@ -14,7 +14,7 @@ from river import datasets, linear_model, preprocessing
 from oeuvre.estimators import Snapshot
 from oeuvre.monitor import Monitor
 
-__all__ = ["DemoStep", "run"]
+__all__ = ["SET_ASIDE", "DemoStep", "run", "split"]
 
 SET_ASIDE = 0.2
 
@@ -26,12 +26,20 @@ class DemoStep(NamedTuple):
     truth: float
 
 
+def split(samples: Iterable[Any], seed: int) -> tuple[list[Any], list[Any]]:
+    """Return the samples to learn, in their order, and a random fifth that is set aside."""
+    everything = list(samples)
+    aside = np.random.default_rng(seed).random(len(everything)) < SET_ASIDE
+    learned, hidden = (
+        [sample for sample, apart in zip(everything, aside, strict=True) if apart == part]
+        for part in (False, True)
+    )
+    return learned, hidden
+
+
 def run(seed: int) -> tuple[int, Iterator[DemoStep]]:
     """Return the number of steps, and the steps of learning the pages that are not set aside."""
-    pages = list(datasets.Phishing())
-    aside = np.random.default_rng(seed).random(len(pages)) < SET_ASIDE
-    stream = [page for page, hidden in zip(pages, aside, strict=True) if not hidden]
-    tests = [page for page, hidden in zip(pages, aside, strict=True) if hidden]
+    stream, tests = split(datasets.Phishing(), seed)
     model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     monitor = Monitor.of(model, loss="log")
 

@@ -16,6 +16,7 @@ from sklearn.neural_network import MLPClassifier
 
 from oeuvre import losses
 from oeuvre.estimators import Ensemble, Snapshot
+from oeuvre.experiments.demo import SET_ASIDE, split
 from oeuvre.experiments.tasks.images import images
 from oeuvre.experiments.tasks.neural import HIDDEN, LEARNING_RATE, TRAIN_BATCH, one_thread
 from oeuvre.intervals import Interval
@@ -26,7 +27,6 @@ __all__ = ["COMMAND", "RUNS", "Run", "fragment", "quality_rows", "rows"]
 
 COMMAND = "make monitors"
 SEED = 0
-SET_ASIDE = 0.2
 BATCH = 16
 LOG = losses.log(0.001)
 
@@ -50,16 +50,6 @@ class Run(NamedTuple):
     """The mean loss of the last model on samples set aside, NaN if they tell nothing."""
     error: float
     """The standard error of that."""
-
-
-def split(dataset: Any) -> tuple[list[Any], list[Any]]:
-    """Return the samples to learn, in their order, and those set aside."""
-    samples = list(dataset)
-    aside = np.random.default_rng(SEED).random(len(samples)) < SET_ASIDE
-    parts: tuple[list[Any], list[Any]] = ([], [])
-    for sample, hidden in zip(samples, aside, strict=True):
-        parts[int(hidden)].append(sample)
-    return parts
 
 
 def sum_up(
@@ -98,7 +88,7 @@ class RiverTask(NamedTuple):
 
     def run(self) -> Run:
         """Go through the data twice, once by River, once by a monitor."""
-        stream, aside = split(self.dataset)
+        stream, aside = split(self.dataset, SEED)
         running = evaluate.progressive_val_score(stream, self.model.clone(), self.metric.clone())
         monitor = Monitor.of(self.model.clone(), self.loss)
         found = sum_up(
@@ -266,7 +256,7 @@ def quality_rows() -> Rows:
         kinds = (f"{macro}{kind}" for kind in ("Precision", "Recall", "F1"))
         names = ["Accuracy", *kinds, "BalancedAccuracy"] + ([] if macro else ["MCC"])
         running, said = ([getattr(metrics, name)() for name in names] for _ in range(2))
-        stream, aside = split(task.dataset)
+        stream, aside = split(task.dataset, SEED)
         for metric in running:
             evaluate.progressive_val_score(stream, model.clone(), metric)
         monitor = Monitor.of(model, "zero-one", quality=True)

@@ -111,6 +111,11 @@ class ValidationCallback(Callback):
         """Leave the optimizers alone."""
         self.on_train_end(trainer, pl_module)
 
+    @property
+    def state_key(self) -> str:
+        """The name in a checkpoint: one for each that is logged, so that there may be several."""
+        return f"{type(self).__qualname__}[{self.name}]"
+
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the estimate, for a checkpoint."""
         return {} if self._estimator is None else {"estimator": self._estimator.to_dict()}

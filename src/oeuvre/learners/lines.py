@@ -15,6 +15,7 @@ from typing import Any
 
 from oeuvre.errors import InvalidInput
 from oeuvre.estimators.adaptive import AdaptiveOeuvre
+from oeuvre.estimators.arrays import check_batch
 from oeuvre.estimators.base import Estimator
 from oeuvre.estimators.snapshot import Snapshot, take
 from oeuvre.parameters import boolean, invalid
@@ -121,4 +122,4 @@ def mean(losses: Any) -> float:
     """Return a loss, or the mean of a batch; NaN if there is none."""
     if losses is None:
         return math.nan
-    return math.fsum(losses) / len(losses) if isinstance(losses, list) else float(losses)
+    return check_batch(losses, None, True)[0] if isinstance(losses, list) else float(losses)

@@ -61,14 +61,14 @@ class RiverLearner:
         self.prediction: Any = None
         """What the model said at the last evaluation."""
         self._asked: Any = None
-        self._first: Any = None
+        self._first: dict[Any, Any] | None = None
 
     def evaluate(self, x: Any, y: Any) -> Any:
         """Return the loss of the model on a sample, or the losses on a DataFrame."""
         self._asked = x
-        if self._first is None:
-            self._first = x
         if isinstance(x, dict):
+            if self._first is None:
+                self._first = dict(x)  # a stream may fill its dict again
             self.prediction = prediction = self._predict(x)
             if prediction is None and self.loss.needs == "value":
                 return None  # it has no answer yet
@@ -95,9 +95,9 @@ class RiverLearner:
         """Return what the model says about the first sample it was asked about.
 
         A pickle would tell more, but it makes Python set up dicts in the model that slow it down
-        for good, by a fifth for a scaler and a linear model.
+        for good.
         """
-        if not isinstance(self._first, dict):
+        if self._first is None:
             return None
         sure = self.kind == "classifier" and gives_probabilities(self.model)
         return repr((self.model.predict_proba_one if sure else self.model.predict_one)(self._first))

@@ -77,21 +77,23 @@ def progressive(
     else:
         monitor = Monitor(learner, estimator, mode="snapshot")
         answers = delayed(dataset, monitor, predict, moment, delay)
-    done = 0
-    found: dict[str, Any] = {}
-    for done, (y, prediction, snapshot) in enumerate(answers, start=1):
-        if prediction is not None and prediction != {}:
-            metric.update(y, prediction)
+
+    def report(done: int, prediction: Any, snapshot: Snapshot) -> dict[str, Any]:
         each = metric if hasattr(metric, "__iter__") else [metric]
         found = {type(one).__name__: one for one in each}
         found |= {"Step": done, "Estimate": snapshot.estimate, "Interval": snapshot.interval}
-        if yield_predictions:
-            found["Prediction"] = prediction
+        return found | ({"Prediction": prediction} if yield_predictions else {})
+
+    last: tuple[int, Any, Snapshot] | None = None
+    for done, (y, prediction, snapshot) in enumerate(answers, start=1):
+        if prediction is not None and prediction != {}:
+            metric.update(y, prediction)
+        last = done, prediction, snapshot
         if done % step == 0:
-            yield found
+            yield report(*last)
     monitor.flush()
-    if done % step:
-        yield found
+    if last is not None and last[0] % step:
+        yield report(*last)
 
 
 def at_once(
